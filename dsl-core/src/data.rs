@@ -1,0 +1,56 @@
+//! Element buffers whose type is known at run time: what tensors hold and the interpreter's tiles are made of.
+
+use crate::elem::{ElemType, F8E4M3, F8E5M2};
+use crate::ir::literal::{Element, Literal};
+use half::{bf16, f16};
+
+macro_rules! data {
+    ($($Var:ident $t:ty;)*) => {
+        /// Elements of one type, row-major.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Data { $($Var(Vec<$t>),)* }
+
+        impl Data {
+            pub fn elem(&self) -> ElemType { match self { $(Data::$Var(_) => ElemType::$Var,)* } }
+            pub fn len(&self) -> usize { match self { $(Data::$Var(v) => v.len(),)* } }
+            pub fn zeros(elem: ElemType, len: usize) -> Data {
+                match elem { $(ElemType::$Var => Data::$Var(vec![<$t as Element>::from_bits(0); len]),)* }
+            }
+            /// `len` copies of one value.
+            pub fn splat(value: Literal, len: usize) -> Data {
+                match value.elem { $(ElemType::$Var => Data::$Var(vec![<$t as Element>::from_bits(value.bits); len]),)* }
+            }
+            /// The element at `index`. Panics if there is none, as slices do.
+            pub fn get(&self, index: usize) -> Literal { match self { $(Data::$Var(v) => v[index].into(),)* } }
+            /// Replaces the element at `index`. Panics if there is none, or if the element types differ.
+            pub fn set(&mut self, index: usize, value: Literal) {
+                assert_eq!(self.elem(), value.elem, "element types differ");
+                match self { $(Data::$Var(v) => v[index] = <$t as Element>::from_bits(value.bits),)* }
+            }
+        }
+        $(impl Stored for $t {
+            fn slice(data: &Data) -> Option<&[$t]> { match data { Data::$Var(v) => Some(v), _ => None } }
+            fn slice_mut(data: &mut Data) -> Option<&mut Vec<$t>> { match data { Data::$Var(v) => Some(v), _ => None } }
+            fn wrap(values: Vec<$t>) -> Data { Data::$Var(values) }
+        })*
+    };
+}
+
+/// A Rust element type and its variant of `Data`.
+pub trait Stored: Element {
+    /// The elements, if they are of this type.
+    fn slice(data: &Data) -> Option<&[Self]>;
+    fn slice_mut(data: &mut Data) -> Option<&mut Vec<Self>>;
+    fn wrap(values: Vec<Self>) -> Data;
+}
+
+data! {
+    I1 bool; I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16; U32 u32; U64 u64;
+    F16 f16; BF16 bf16; F32 f32; F64 f64; F8E4M3 F8E4M3; F8E5M2 F8E5M2;
+}
+
+impl Data {
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,12 @@
+//! The core of tilewright: element types, the tile IR, its text form, the kernel language's handles, diagnostics, and the
+//! reference interpreter that defines what every op means. Knows no backend.
+
+pub mod data;
+pub mod diag;
+pub mod elem;
+pub mod ir;
+pub mod launch;
+pub mod placement;
+pub mod tensor;
+
+pub use half;
