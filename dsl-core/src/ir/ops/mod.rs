@@ -54,6 +54,12 @@ macro_rules! ops {
             #[doc = $doc]
             #[derive(Clone, Debug, PartialEq)]
             pub struct $Name { $(pub $field: $ty),* }
+            impl $Name {
+                fn parse(p: &mut OpParser<'_, '_>) -> Result<$Name, ParseFault> {
+                    let _ = &p;
+                    Ok($Name { $($field: Field::parse(p)?),* })
+                }
+            }
             impl From<$Name> for Op { fn from(op: $Name) -> Op { Op::$Name(op) } }
         )*)*
 
@@ -98,7 +104,7 @@ macro_rules! ops {
             /// Reads the fields of the op with this mnemonic; `None` if no op has it.
             pub(crate) fn parse_fields(mnemonic: &str, p: &mut OpParser<'_, '_>) -> Option<Result<Op, ParseFault>> {
                 match mnemonic {
-                    $($( $mnemonic => Some((|| { let _ = &p; Ok(Op::$Name($Name { $( $field: Field::parse(p)? ),* })) })()), )*)*
+                    $($( $mnemonic => Some($Name::parse(p).map(Op::$Name)), )*)*
                     _ => None,
                 }
             }
