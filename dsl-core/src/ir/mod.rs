@@ -9,6 +9,7 @@ pub mod module;
 pub mod ops;
 pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use builder::Builder;
 pub use fault::Fault;
@@ -16,4 +17,5 @@ pub use literal::{Element, Literal};
 pub use loc::{Loc, LocId, Locs};
 pub use module::{Def, Module, OpData, OpId, Region, RegionId, Results, Value, ValueId};
 pub use ops::{Effect, Op};
-pub use types::{Dims, MAX_RANK, MAX_TILE_ELEMS, Space, Type, ViewType};
+pub use types::{Dims, MAX_NESTING, MAX_OPS, MAX_RANK, MAX_TILE_ELEMS, Space, Type, ViewType};
+pub use verify::verify;

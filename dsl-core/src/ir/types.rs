@@ -3,8 +3,14 @@
 use crate::elem::{Class, ElemType};
 use std::fmt;
 
-/// The largest number of elements a tile may have (a limit for untrusted text, ARCHITECTURE 3).
+// Limits for untrusted text (ARCHITECTURE 3).
+
+/// The largest number of elements a tile may have.
 pub const MAX_TILE_ELEMS: u64 = 1 << 22;
+/// The largest number of ops in a module.
+pub const MAX_OPS: usize = 1_000_000;
+/// How deep regions may nest; the kernel's body is the first.
+pub const MAX_NESTING: usize = 64;
 /// The largest rank of a tile or a view.
 pub const MAX_RANK: usize = 4;
 
@@ -40,6 +46,10 @@ impl Dims {
     /// Number of elements; 1 for a scalar's shape.
     pub fn elems(&self) -> u64 {
         self.as_slice().iter().map(|n| u64::from(*n)).product()
+    }
+    /// Number of elements; `None` if it does not fit `u64`.
+    pub fn elems_checked(&self) -> Option<u64> {
+        self.as_slice().iter().try_fold(1u64, |n, len| n.checked_mul(u64::from(*len)))
     }
     /// The length along `axis`, if there is such an axis.
     pub fn get(&self, axis: usize) -> Option<u32> {

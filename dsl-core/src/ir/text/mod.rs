@@ -7,4 +7,4 @@ mod print;
 
 pub use lex::ParseFault;
 pub use parse::{OpParser, parse};
-pub use print::{OpPrinter, op_text, print, print_with_locs, value_names};
+pub use print::{OpPrinter, OpTexts, op_text, print, print_with_locs, value_names};

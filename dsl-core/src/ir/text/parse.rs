@@ -7,12 +7,9 @@ use crate::ir::literal::Literal;
 use crate::ir::loc::{Loc, LocId, Place};
 use crate::ir::module::{Module, RegionId, Results, ValueId};
 use crate::ir::ops::{self, Carry, Field, Op};
-use crate::ir::types::{Dims, MAX_RANK, Type, ViewType};
+use crate::ir::types::{Dims, MAX_NESTING, MAX_OPS, MAX_RANK, Type, ViewType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-
-const MAX_NESTING: usize = 64;
-const MAX_OPS: usize = 1_000_000;
 
 /// Reads one kernel. `file` names the text in locations of ops that carry none.
 ///

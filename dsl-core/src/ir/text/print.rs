@@ -17,13 +17,30 @@ pub fn print_with_locs(m: &Module) -> String {
 }
 /// One op on one line, as messages show it; regions are left out.
 pub fn op_text(m: &Module, op: OpId) -> String {
-    let mut p = Printer::new(m, false);
-    p.op_head(op);
-    p.out.trim_end_matches(" {").to_string()
+    OpTexts::new(m).get(op)
 }
 /// The printed name of every value, by id: `%part.m'2`, `%14`; constants as their text.
 pub fn value_names(m: &Module) -> Vec<String> {
     Names::of(m).names
+}
+
+/// The texts of many ops of one module; naming all values once is what takes time.
+pub struct OpTexts<'m>(Printer<'m>);
+
+impl<'m> OpTexts<'m> {
+    pub fn new(m: &'m Module) -> OpTexts<'m> {
+        OpTexts(Printer::new(m, false))
+    }
+    /// The op on one line; regions are left out.
+    pub fn get(&mut self, op: OpId) -> String {
+        self.0.out.clear();
+        self.0.op_head(op);
+        self.0.out.trim_end_matches(" {").to_string()
+    }
+    /// A value as the text writes it.
+    pub fn value(&self, v: ValueId) -> &str {
+        self.0.name(v)
+    }
 }
 
 struct Names<'m> {
