@@ -4,6 +4,7 @@
 pub mod data;
 pub mod diag;
 pub mod elem;
+pub mod interp;
 pub mod ir;
 pub mod launch;
 pub mod placement;

@@ -1,6 +1,7 @@
 //! Scalar constants, stored as the bits of their element type, so that equal means equal to the bit.
 
 use crate::elem::{ElemType, F8E4M3, F8E5M2, Kind};
+use crate::interp::convert;
 use half::{bf16, f16};
 use std::fmt;
 
@@ -89,8 +90,8 @@ impl Literal {
     /// The number rounded to this float type; `None` if the type is not a float.
     pub fn float(elem: ElemType, v: f64) -> Option<Literal> {
         match elem {
-            ElemType::F16 => Some(f16::from_f64(v).into()),
-            ElemType::BF16 => Some(bf16::from_f64(v).into()),
+            ElemType::F16 => Some(convert::f16_from_f64(v).into()),
+            ElemType::BF16 => Some(convert::bf16_from_f64(v).into()),
             ElemType::F32 => Some((v as f32).into()),
             ElemType::F64 => Some(v.into()),
             _ => None,
