@@ -15,6 +15,10 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 
+/// A number of clock cycles; `Rate::time_for` of a clock gives their time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cycles(pub u64);
+
 const PS_PER_S: u128 = 1_000_000_000_000;
 
 impl Ps {
