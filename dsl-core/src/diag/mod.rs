@@ -3,12 +3,14 @@
 
 pub mod codes;
 mod render;
+mod source;
 
 use crate::ir::loc::{LocId, Place};
 use crate::ir::module::Module;
 pub use codes::CodePage;
 pub use render::{Color, render};
 use std::fmt;
+use std::sync::Arc;
 
 /// A line that takes part in an error.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +35,7 @@ pub struct Diagnostic {
     /// Something to type.
     pub next: Option<String>,
     /// Text that `labels` point into when it is not a file on disk (a flag, a generated text), by file name.
-    pub sources: Vec<(String, String)>,
+    pub sources: Vec<(String, Arc<str>)>,
 }
 
 impl Diagnostic {
@@ -61,7 +63,7 @@ impl Diagnostic {
         self.next = Some(text.into());
         self
     }
-    pub fn source(mut self, file: impl Into<String>, text: impl Into<String>) -> Diagnostic {
+    pub fn source(mut self, file: impl Into<String>, text: impl Into<Arc<str>>) -> Diagnostic {
         self.sources.push((file.into(), text.into()));
         self
     }

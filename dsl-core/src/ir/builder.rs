@@ -3,7 +3,7 @@
 
 use super::fault::Fault;
 use super::literal::Literal;
-use super::loc::{LocId, Locs};
+use super::loc::{Loc, LocId, Locs};
 use super::module::*;
 use super::ops::Op;
 use super::types::Type;
@@ -46,7 +46,13 @@ impl Builder {
         ValueId(self.m.values.len() as u32 - 1)
     }
     pub fn param(&mut self, name: &str, ty: Type) -> ValueId {
-        let v = self.value(ty, Def::Param(self.m.params.len() as u32), Some(name));
+        let v = self.unnamed_param(ty);
+        self.m.name_value(v, name);
+        v
+    }
+    /// A parameter that gets its name later, if at all.
+    pub(super) fn unnamed_param(&mut self, ty: Type) -> ValueId {
+        let v = self.value(ty, Def::Param(self.m.params.len() as u32), None);
         self.m.params.push(v);
         v
     }
@@ -133,7 +139,8 @@ pub fn renumber(m: &Module, keep: &mut dyn FnMut(OpId) -> bool) -> Module {
         regions: Vec::with_capacity(m.regions.len()),
         locs: Locs::default(),
     };
-    let mut r = Renumber { m, out, map: vec![None; m.values.len()], locs: FxHashMap::default(), keep };
+    let map = vec![None; m.values.len()];
+    let mut r = Renumber { m, out, map, consts: FxHashMap::default(), locs: FxHashMap::default(), keep };
     for (i, p) in m.params.iter().enumerate() {
         let v = r.fresh(*p, Def::Param(i as u32));
         r.out.params.push(v);
@@ -146,6 +153,8 @@ struct Renumber<'a> {
     m: &'a Module,
     out: Module,
     map: Vec<Option<ValueId>>,
+    /// A constant is one value, however often it was made.
+    consts: FxHashMap<Literal, ValueId>,
     locs: FxHashMap<LocId, LocId>,
     keep: &'a mut dyn FnMut(OpId) -> bool,
 }
@@ -159,9 +168,18 @@ impl Renumber<'_> {
     }
     /// The new id of an operand. A use before its definition (invalid, the verifier says so) gets an id here too.
     fn operand(&mut self, old: ValueId) -> ValueId {
-        match self.map[old.index()] {
-            Some(v) => v,
-            None => self.fresh(old, self.m.def(old)),
+        if let Some(v) = self.map[old.index()] {
+            return v;
+        }
+        let def = self.m.def(old);
+        let Def::Const(lit) = def else { return self.fresh(old, def) };
+        match self.consts.get(&lit) {
+            Some(v) => *v,
+            None => {
+                let v = self.fresh(old, def);
+                self.consts.insert(lit, v);
+                v
+            }
         }
     }
     fn region(&mut self, old: RegionId) -> RegionId {
@@ -197,13 +215,19 @@ impl Renumber<'_> {
         new
     }
     fn loc(&mut self, old: LocId) -> LocId {
-        if let Some(new) = self.locs.get(&old) {
-            return *new;
+        // From the innermost call to one that is known: a chain may be long, so no recursion.
+        let mut chain = Vec::new();
+        let mut at = Some(old);
+        while let Some(id) = at.filter(|id| !self.locs.contains_key(id)) {
+            chain.push(id);
+            at = self.m.locs.outer(id);
         }
-        let Some(loc) = self.m.locs.get(old).cloned() else { return LocId::UNKNOWN };
-        let inlined_at = loc.inlined_at.map(|at| self.loc(at));
-        let new = self.out.locs.intern(super::loc::Loc { inlined_at, ..loc });
-        self.locs.insert(old, new);
-        new
+        for id in chain.into_iter().rev() {
+            let Some(loc) = self.m.locs.get(id) else { continue };
+            let inlined_at = self.m.locs.outer(id).and_then(|at| self.locs.get(&at).copied());
+            let new = self.out.locs.intern(Loc { inlined_at, place: loc.place.clone() });
+            self.locs.insert(id, new);
+        }
+        self.locs.get(&old).copied().unwrap_or(LocId::UNKNOWN)
     }
 }

@@ -46,13 +46,17 @@ impl Locs {
     pub fn get(&self, id: LocId) -> Option<&Loc> {
         self.list.get(id.0 as usize)
     }
+    /// The call through which `id` was reached. Always an earlier location, so that every chain ends.
+    pub fn outer(&self, id: LocId) -> Option<LocId> {
+        self.get(id)?.inlined_at.filter(|at| at.0 < id.0)
+    }
     /// The place of `id`, then the calls it was inlined at, innermost first.
     pub fn chain(&self, id: LocId) -> Vec<Place> {
         let mut out = Vec::new();
         let mut next = Some(id);
-        while let Some(loc) = next.and_then(|id| self.get(id)) {
-            out.push(loc.place.clone());
-            next = loc.inlined_at;
+        while let Some(id) = next {
+            out.extend(self.get(id).map(|loc| loc.place.clone()));
+            next = self.outer(id);
         }
         out
     }

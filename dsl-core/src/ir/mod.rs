@@ -2,6 +2,7 @@
 //! Program order of one PE is the meaning. Not here: what ops compute (`interp`), and any backend.
 
 pub mod builder;
+pub mod codes;
 pub mod fault;
 pub mod literal;
 pub mod loc;

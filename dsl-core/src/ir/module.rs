@@ -147,11 +147,11 @@ impl Module {
     pub fn each_op(&self, f: &mut dyn FnMut(OpId)) {
         self.walk(self.body, f)
     }
-    /// Gives a value the name it is printed with, if it has none yet.
+    /// Gives a value the name it is printed with, if it has none yet. Constants are printed as their text and have none.
     pub fn name_value(&mut self, v: ValueId, name: &str) {
-        let slot = &mut self.values[v.index()].name;
-        if slot.is_none() {
-            *slot = Some(name.into());
+        let value = &mut self.values[v.index()];
+        if value.name.is_none() && !matches!(value.def, Def::Const(_)) {
+            value.name = Some(name.into());
         }
     }
 }

@@ -186,7 +186,7 @@ impl fmt::Display for Type {
             Type::Tile(e, d) => write!(f, "tile<{d}x{e}>"),
             Type::View(v) => {
                 f.write_str(if v.writable { "view_mut<" } else { "view<" })?;
-                for n in &v.dims[..v.rank as usize] {
+                for n in v.dims.iter().take(v.rank as usize) {
                     match n {
                         Some(n) => write!(f, "{n}x")?,
                         None => f.write_str("?x")?,
@@ -195,7 +195,7 @@ impl fmt::Display for Type {
                 write!(f, "{}", v.elem)?;
                 if v.strides.iter().any(Option::is_some) {
                     f.write_str(", strides [")?;
-                    for (i, s) in v.strides[..v.rank as usize].iter().enumerate() {
+                    for (i, s) in v.strides.iter().take(v.rank as usize).enumerate() {
                         let comma = if i == 0 { "" } else { ", " };
                         match s {
                             Some(s) => write!(f, "{comma}{s}")?,

@@ -225,7 +225,7 @@ impl Field for Precision {
         }
     }
     fn parse(p: &mut OpParser<'_, '_>) -> Result<Self, ParseFault> {
-        Ok(if p.take_word("tf32") { Precision::Tf32 } else { Precision::Full })
+        Ok(if p.take_word("tf32")? { Precision::Tf32 } else { Precision::Full })
     }
 }
 
@@ -245,7 +245,7 @@ impl Field for Bounds {
         }
     }
     fn parse(p: &mut OpParser<'_, '_>) -> Result<Self, ParseFault> {
-        Ok(if p.take_word("inside") { Bounds::Inside } else { Bounds::All })
+        Ok(if p.take_word("inside")? { Bounds::Inside } else { Bounds::All })
     }
 }
 
@@ -361,20 +361,20 @@ impl Field for Access {
         let view = p.value()?;
         p.punct("[")?;
         let mut index = Vec::new();
-        while !p.take_punct("]") {
+        while !p.take_punct("]")? {
             if !index.is_empty() {
                 p.punct(",")?;
             }
             index.push(p.index()?);
         }
         let mut limits = Vec::new();
-        while p.take_word("limit") {
+        while p.take_word("limit")? {
             let axis = p.number_u32()?;
             p.punct(":")?;
             limits.push((axis, p.index()?));
         }
-        let vec = if p.take_word("vec") { Some(p.number_u32()?) } else { None };
-        let cache = if p.take_word("cache") { Some(p.one_of(Cache::WHAT, Cache::from_word)?) } else { None };
+        let vec = if p.take_word("vec")? { Some(p.number_u32()?) } else { None };
+        let cache = if p.take_word("cache")? { Some(p.one_of(Cache::WHAT, Cache::from_word)?) } else { None };
         Ok(Access { view, index, limits, vec, cache })
     }
 }
@@ -398,7 +398,7 @@ impl Field for Fill {
         }
     }
     fn parse(p: &mut OpParser<'_, '_>) -> Result<Self, ParseFault> {
-        Ok(Fill(if p.take_word("else") { Some(p.value()?) } else { None }))
+        Ok(Fill(if p.take_word("else")? { Some(p.value()?) } else { None }))
     }
 }
 
@@ -441,8 +441,8 @@ impl Field for Range {
         let lo = p.index()?;
         p.punct("..")?;
         let hi = p.index()?;
-        let step = if p.take_word("step") { Some(p.index()?) } else { None };
-        let stages = if p.take_word("stages") { Some(p.number_u32()?) } else { None };
+        let step = if p.take_word("step")? { Some(p.index()?) } else { None };
+        let stages = if p.take_word("stages")? { Some(p.number_u32()?) } else { None };
         Ok(Range { lo, hi, step, stages })
     }
 }

@@ -1,35 +1,12 @@
-//! Tokens of the text form, read on demand; every fault knows its line and column.
+//! Tokens of the text form, read on demand; every token knows its line and column.
 
+use super::fault::{ParseFault, SYNTAX};
+use super::name::{Name, ends_place, is_word, is_word_start, quote, spelled, take, take_name, unquote};
 use std::fmt;
-
-/// Why a text is not a module: where, what was expected, what stands there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParseFault {
-    pub code: &'static str,
-    /// Line and column, from 1.
-    pub line: u32,
-    pub col: u32,
-    pub text: String,
-}
-impl fmt::Display for ParseFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.col, self.text)
-    }
-}
-
-/// The text does not follow the grammar.
-pub(super) const SYNTAX: &str = "TW-E0230";
-/// A value is used that no op defines, or defined twice.
-pub(super) const NAME: &str = "TW-E0231";
-/// A limit on untrusted text is exceeded.
-pub(super) const LIMIT: &str = "TW-E0232";
-/// A constant does not fit its element type, or nothing says the type.
-pub(super) const CONSTANT: &str = "TW-E0233";
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
-    /// `%name`, without the percent sign.
-    Value(String),
+    Value(Name),
     /// `@name`.
     Symbol(String),
     Word(String),
@@ -41,173 +18,198 @@ pub(super) enum Token {
     End,
 }
 
+/// As a message shows it: at most one short line, whatever the text holds.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Token::Value(s) => write!(f, "`%{s}`"),
-            Token::Symbol(s) => write!(f, "`@{s}`"),
-            Token::Word(s) | Token::Number(s) => write!(f, "`{s}`"),
-            Token::Quoted(s) => write!(f, "{s:?}"),
-            Token::Punct(p) => write!(f, "`{p}`"),
-            Token::End => f.write_str("the end of the text"),
-        }
+        let text = match self {
+            Token::Value(name) => name.to_string(),
+            Token::Symbol(s) => format!("@{}", spelled(s)),
+            Token::Word(s) | Token::Number(s) => s.clone(),
+            Token::Quoted(s) => quote(s),
+            Token::Punct(p) => p.to_string(),
+            Token::End => return f.write_str("the end of the text"),
+        };
+        write!(f, "`{}`", shortened(&text))
     }
 }
 
-const PUNCTS: [&str; 13] = ["..", "=", "{", "}", "(", ")", "[", "]", "<", ">", ":", ",", "?"];
+/// The first characters of a text that may be huge.
+pub(super) fn shortened(text: &str) -> String {
+    const SHOWN: usize = 40;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
 
+/// A token and where it stands.
+pub(super) struct Lexed {
+    pub token: Token,
+    /// Bytes before it.
+    pub start: usize,
+    pub line: u32,
+    pub col: u32,
+}
+
+/// The longer ones first.
+const PUNCTS: [&str; 14] = ["..", "=", "{", "}", "(", ")", "[", "]", "<", ">", ":", ",", "?", "."];
+
+/// Cheap to clone, for looking ahead.
+#[derive(Clone)]
 pub(super) struct Lexer<'t> {
     text: &'t str,
     pos: usize,
     line: u32,
-    /// Where the current line starts.
-    line_start: usize,
+    col: u32,
 }
 
 impl<'t> Lexer<'t> {
     pub fn new(text: &'t str) -> Lexer<'t> {
-        Lexer { text, pos: 0, line: 1, line_start: 0 }
+        // Some editors put a byte order mark first.
+        let pos = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Lexer { text, pos, line: 1, col: 1 }
+    }
+    /// Bytes before what is read next.
+    pub fn pos(&self) -> usize {
+        self.pos
     }
     fn rest(&self) -> &'t str {
         &self.text[self.pos..]
+    }
+    /// Steps over so many bytes of one line. The column is counted here, once for each character of the text.
+    fn skip(&mut self, len: usize) {
+        self.col += self.text[self.pos..self.pos + len].chars().count() as u32;
+        self.pos += len;
     }
     fn skip_space(&mut self) {
         loop {
             let rest = self.rest();
             if rest.starts_with("//") {
-                self.pos += rest.find('\n').unwrap_or(rest.len());
+                self.skip(rest.find('\n').unwrap_or(rest.len()));
+            } else if let Some(after) = rest.strip_prefix('\n') {
+                self.pos = self.text.len() - after.len();
+                (self.line, self.col) = (self.line + 1, 1);
             } else if let Some(c) = rest.chars().next().filter(|c| c.is_whitespace()) {
-                self.pos += c.len_utf8();
-                if c == '\n' {
-                    self.line += 1;
-                    self.line_start = self.pos;
-                }
+                self.skip(c.len_utf8());
             } else {
                 return;
             }
         }
     }
-    /// The next token, with its line and column.
-    pub fn next(&mut self) -> Result<(Token, u32, u32), ParseFault> {
+    /// The next token. After a fault the same one comes again.
+    pub fn next(&mut self) -> Result<Lexed, ParseFault> {
         self.skip_space();
-        let (line, col) = (self.line, self.text[self.line_start..self.pos].chars().count() as u32 + 1);
-        let fault = |text: String| ParseFault { code: SYNTAX, line, col, text };
-        let rest = self.rest();
-        let Some(c) = rest.chars().next() else { return Ok((Token::End, line, col)) };
-        let token = match c {
-            '%' | '@' => {
-                let name = take(&rest[1..], |c| is_word(c) || (c == '\'' && self.text[self.pos..].starts_with('%')));
-                let name = if c == '@' { take(name, is_word) } else { name };
-                if name.is_empty() {
-                    return Err(fault(format!("expected a name after `{c}`")));
-                }
-                self.pos += 1 + name.len();
-                if c == '%' { Token::Value(name.to_string()) } else { Token::Symbol(name.to_string()) }
-            }
-            '"' => {
-                let (text, len) =
-                    unquote(rest).ok_or_else(|| fault("this quoted text does not end, or has a bad escape".into()))?;
-                self.pos += len;
-                Token::Quoted(text)
-            }
-            _ if c.is_ascii_digit() || (c == '-' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) => {
-                let mut len = number_len(rest);
-                // `5:i32`: the type belongs to the constant if it follows at once.
-                if rest[len..].starts_with(':') {
-                    let suffix = take(&rest[len + 1..], |c| c.is_ascii_alphanumeric());
-                    len += if suffix.starts_with(|c: char| c.is_ascii_alphabetic()) { 1 + suffix.len() } else { 0 };
-                }
-                self.pos += len;
-                Token::Number(rest[..len].to_string())
-            }
-            _ if c.is_alphabetic() || c == '_' => {
-                let word = take(rest, |c| is_word(c) && c != '.');
-                self.pos += word.len();
-                Token::Word(word.to_string())
-            }
-            _ => match PUNCTS.iter().chain(&["."]).find(|p| rest.starts_with(**p)) {
-                Some(p) => {
-                    self.pos += p.len();
-                    Token::Punct(p)
-                }
-                None => return Err(fault(format!("unexpected character {c:?}"))),
-            },
-        };
-        Ok((token, line, col))
+        let (start, line, col) = (self.pos, self.line, self.col);
+        let (token, len) = token(self.rest()).map_err(|text| ParseFault { code: SYNTAX, line, col, text })?;
+        self.skip(len);
+        Ok(Lexed { token, start, line, col })
     }
-    /// The raw text up to and without `end` on this line, for `loc(…)`.
-    pub fn raw_until(&mut self, end: char) -> Option<&'t str> {
-        let rest = self.rest();
-        let at = rest.find([end, '\n']).filter(|at| rest[*at..].starts_with(end))?;
-        self.pos += at + end.len_utf8();
-        Some(&rest[..at])
+    /// The next token, which stays the next one.
+    pub fn peek(&self) -> Option<Token> {
+        self.clone().next().ok().map(|lexed| lexed.token)
+    }
+    /// `file:line:col inlined at file:line:col …)`, behind the opening parenthesis of `loc(`; innermost first.
+    pub fn location(&mut self) -> Option<Vec<(String, u32, u32)>> {
+        let mut out = Vec::new();
+        loop {
+            let rest = self.rest();
+            let (quoted, before) = if rest.starts_with('"') { unquote(rest)? } else { (String::new(), 0) };
+            let place = take(&rest[before..], |c| !ends_place(c));
+            let mut parts = place.rsplitn(3, ':');
+            let mut number = || parts.next()?.parse().ok();
+            let (col, line) = (number()?, number()?);
+            out.push((quoted + parts.next()?, line, col));
+            self.skip(before + place.len());
+            if self.rest().starts_with(')') {
+                self.skip(1);
+                return Some(out);
+            }
+            self.rest().strip_prefix(INLINED_AT)?;
+            self.skip(INLINED_AT.len());
+        }
     }
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '.'
+pub(super) const INLINED_AT: &str = " inlined at ";
+
+/// The token at the beginning of a text, and its length; or why there is none.
+fn token(s: &str) -> Result<(Token, usize), String> {
+    let Some(c) = s.chars().next() else { return Ok((Token::End, 0)) };
+    match c {
+        '%' => value(s),
+        '@' => {
+            let (name, len) = name(s)?;
+            Ok((Token::Symbol(name), len))
+        }
+        '"' => {
+            let (text, len) = unquote(s).ok_or(BAD_QUOTE)?;
+            Ok((Token::Quoted(text), len))
+        }
+        _ if number_len(s) > 0 => {
+            let len = typed_number_len(s);
+            Ok((Token::Number(s[..len].to_string()), len))
+        }
+        _ if is_word_start(s) => {
+            let word = take(s, is_word);
+            Ok((Token::Word(word.to_string()), word.len()))
+        }
+        _ => match PUNCTS.iter().find(|p| s.starts_with(**p)) {
+            Some(p) => Ok((Token::Punct(p), p.len())),
+            None => Err(format!("unexpected character {c:?}")),
+        },
+    }
 }
-fn take(s: &str, ok: impl Fn(char) -> bool) -> &str {
-    &s[..s.find(|c| !ok(c)).unwrap_or(s.len())]
+
+const BAD_QUOTE: &str = "this quoted text does not end on its line, or has a bad escape";
+
+/// The name behind the first character of `s`, which takes one byte; and the length of both.
+fn name(s: &str) -> Result<(String, usize), String> {
+    if s[1..].starts_with('"') {
+        let (name, len) = unquote(&s[1..]).ok_or(BAD_QUOTE)?;
+        return Ok((name, 1 + len));
+    }
+    match take_name(&s[1..]) {
+        "" => Err(format!("expected a name after `{}`", &s[..1])),
+        name => Ok((name.to_string(), 1 + name.len())),
+    }
 }
-/// `12`, `-3`, `0x7fc0`, `1.5`, `1e-7`, `-2.5e+3`; `1..5` is a number, a `..` and a number.
+fn value(s: &str) -> Result<(Token, usize), String> {
+    let (text, mut len) = name(s)?;
+    let is_users = s[1..].starts_with('"') || !text.bytes().all(|b| b.is_ascii_digit());
+    let mut mark = None;
+    if let Some(behind) = s[len..].strip_prefix('\'') {
+        let digits = take(behind, |c| c.is_ascii_digit());
+        mark = Some(digits.parse().map_err(|_| "expected a number after `'`, as in `%x'2`".to_string())?);
+        len += 1 + digits.len();
+    }
+    Ok((Token::Value(Name { text, is_users, mark }), len))
+}
+
+/// `5:i32`: the type belongs to the constant if it follows at once.
+fn typed_number_len(s: &str) -> usize {
+    let len = number_len(s);
+    let ty = s[len..].strip_prefix(':').map_or("", |s| take(s, |c| c.is_ascii_alphanumeric()));
+    if ty.starts_with(|c: char| c.is_ascii_alphabetic()) { len + 1 + ty.len() } else { len }
+}
+/// `12`, `-3`, `0x7fc0`, `1.5`, `1e-7`, `-2.5e+3`; `1..5` is a number, a `..` and a number. 0 if it is none.
 fn number_len(s: &str) -> usize {
-    let b = s.as_bytes();
-    let mut i = usize::from(b[0] == b'-');
-    if s[i..].starts_with("0x") {
-        i += 2;
-        while i < b.len() && b[i].is_ascii_hexdigit() {
-            i += 1;
-        }
-        return i;
+    let digits = |s: &str| take(s, |c| c.is_ascii_digit()).len();
+    if let Some(hex) = s.strip_prefix("0x") {
+        return 2 + take(hex, |c| c.is_ascii_hexdigit()).len();
     }
-    let digits = |mut i: usize| {
-        while i < b.len() && b[i].is_ascii_digit() {
-            i += 1;
-        }
-        i
-    };
-    i = digits(i);
-    if i + 1 < b.len() && b[i] == b'.' && b[i + 1].is_ascii_digit() {
-        i = digits(i + 1);
+    let sign = usize::from(s.starts_with('-'));
+    let whole = digits(&s[sign..]);
+    if whole == 0 {
+        return 0;
     }
-    if i < b.len() && b[i] == b'e' {
-        let j = i + 1 + usize::from(i + 1 < b.len() && (b[i + 1] == b'-' || b[i + 1] == b'+'));
-        if j < b.len() && b[j].is_ascii_digit() {
-            i = digits(j);
-        }
+    let mut len = sign + whole;
+    if let Some(part) = s[len..].strip_prefix('.').map(digits).filter(|n| *n > 0) {
+        len += 1 + part;
     }
-    i
-}
-/// A quoted text with Rust's escapes, and its length in the source.
-fn unquote(s: &str) -> Option<(String, usize)> {
-    let mut out = String::new();
-    let mut chars = s.char_indices().skip(1);
-    while let Some((i, c)) = chars.next() {
-        match c {
-            '"' => return Some((out, i + 1)),
-            '\\' => match chars.next()?.1 {
-                'n' => out.push('\n'),
-                't' => out.push('\t'),
-                'r' => out.push('\r'),
-                '0' => out.push('\0'),
-                'u' => {
-                    let open = chars.next()?.1;
-                    let mut code = 0u32;
-                    loop {
-                        match chars.next()?.1 {
-                            '}' => break,
-                            d => code = code.checked_mul(16)?.checked_add(d.to_digit(16)?)?,
-                        }
-                    }
-                    out.push((open == '{').then_some(char::from_u32(code)?)?);
-                }
-                c @ ('\\' | '"' | '\'') => out.push(c),
-                _ => return None,
-            },
-            '\n' => return None,
-            c => out.push(c),
-        }
+    if let Some(behind) = s[len..].strip_prefix('e') {
+        let sign = usize::from(behind.starts_with(['-', '+']));
+        let power = digits(&behind[sign..]);
+        len += if power > 0 { 1 + sign + power } else { 0 };
     }
-    None
+    len
 }

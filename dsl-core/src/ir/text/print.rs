@@ -1,7 +1,9 @@
 //! Writes modules. Names come from the Rust source; the second use of a name gets a mark: `%q'2`.
 
+use super::lex::INLINED_AT;
+use super::name::{Name, quote, spelled, spelled_file, spelled_key, spelled_key_value};
 use crate::elem::ElemType;
-use crate::ir::loc::LocId;
+use crate::ir::loc::{LocId, Place};
 use crate::ir::module::*;
 use crate::ir::ops::{self, Field, Op};
 use rustc_hash::FxHashMap;
@@ -75,7 +77,8 @@ impl<'m> Names<'m> {
             Some(name) => {
                 let count = self.used.entry(name).or_default();
                 *count += 1;
-                if *count == 1 { format!("%{name}") } else { format!("%{name}'{count}") }
+                let mark = (*count > 1).then_some(*count);
+                Name { text: name.to_string(), is_users: true, mark }.to_string()
             }
         };
     }
@@ -119,9 +122,10 @@ impl<'m> Printer<'m> {
 
     fn module(mut self) -> String {
         let m = self.m;
-        let _ = write!(self.out, "kernel @{}", m.name);
+        let _ = write!(self.out, "kernel @{}", spelled(&m.name));
         if !m.key.is_empty() {
-            let parts: Vec<String> = m.key.iter().map(|(k, v)| format!("{k}={}", key_text(v))).collect();
+            let parts: Vec<String> =
+                m.key.iter().map(|(k, v)| format!("{}={}", spelled_key(k), spelled_key_value(v))).collect();
             let _ = write!(self.out, "<{}>", parts.join(", "));
         }
         let params: Vec<String> = m.params.iter().map(|p| format!("{}: {}", self.name(*p), m.ty(*p))).collect();
@@ -247,20 +251,12 @@ impl<'m> Printer<'m> {
         if pairs.is_empty() { " {".to_string() } else { format!(" carry ({}) {{", pairs.join(", ")) }
     }
     fn loc(&mut self, loc: LocId) {
-        let chain: Vec<String> = self.m.locs.chain(loc).iter().map(|p| p.to_string()).collect();
+        let place = |p: &Place| format!("{}:{}:{}", spelled_file(&p.file), p.line, p.col);
+        let chain: Vec<String> = self.m.locs.chain(loc).iter().map(place).collect();
         if !chain.is_empty() {
-            let _ = write!(self.out, " loc({})", chain.join(" inlined at "));
+            let _ = write!(self.out, " loc({})", chain.join(INLINED_AT));
         }
     }
-}
-
-/// A key's value as it stands, or quoted where it is not one word.
-fn key_text(v: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
-    if !v.is_empty() && v.chars().all(plain) { v.to_string() } else { quote(v) }
-}
-fn quote(s: &str) -> String {
-    format!("\"{}\"", s.escape_debug())
 }
 
 /// What the fields of an op are written with.
