@@ -1,38 +1,40 @@
-//! The machine description: typed fields (`spec`), the rows they come from (`table`), numbers with units (`quantity`).
-//! A machine is complete and in range once it exists. Not here: what the constants do (the engine).
+//! The machine description: typed fields (`spec`), the rows they come from (`table`), numbers with units (`quantity`),
+//! reading (`load`, texts in `source`, faults in `errors`, their pages in `codes`) and printing (`print`).
+//! A `Machine` is complete and each value in range once it exists. Not here: what the constants do (the engine).
 
+mod codes;
+mod errors;
+mod load;
+mod print;
 pub mod quantity;
+mod source;
 mod spec;
 mod table;
 
-pub use quantity::Factor;
+pub use codes::CODES;
+pub use quantity::{Factor, Kind};
 pub use spec::{Composite, Cpu, Egress, Gemm, Hbm, LaunchSkew, Machine, Math, Queue, Scratch, Sip, Topology, field};
 pub use table::{Field, FieldId, FieldSet, Status};
-
-/// The shipped machine file.
-const AHBM: &str = include_str!("../../../machines/ahbm.toml");
+use tilewright_core::diag::Diagnostics;
 
 impl Machine {
     /// The machine of the published study.
     pub fn ahbm() -> Machine {
-        let file: toml::Table = AHBM.parse().expect("the shipped machine file is TOML");
-        let mut machine = Machine::blank();
-        machine.name = "AHBM".to_owned();
-        for id in FieldId::all() {
-            let row = id.row();
-            let entry = &file[row.section][row.name];
-            let text = match &entry["value"] {
-                toml::Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            (row.set)(&mut machine, quantity::parse(row.kind, &text).expect("a shipped value is well formed"));
-            let status = Status::ALL.into_iter().find(|s| Some(s.name()) == entry["status"].as_str());
-            machine.statuses[id.index()] = status.expect("a shipped status is known");
-        }
-        machine
+        load::load("ahbm", &[]).expect("the shipped machine loads, as tests/machine.rs shows")
+    }
+    /// A shipped machine by name (`ahbm`) or a machine file by path; then each `section.field=value` in turn.
+    ///
+    /// # Errors
+    /// `TW-E04xx`: all that is wrong in the files and the flags, each with its line.
+    pub fn load(name: &str, sets: &[String]) -> Result<Machine, Diagnostics> {
+        load::load(name, sets)
     }
     /// Where the value of a field comes from.
     pub fn status(&self, id: FieldId) -> Status {
         self.statuses[id.index()]
+    }
+    /// The value of a field, in base units of its kind.
+    pub fn value(&self, id: FieldId) -> u64 {
+        (id.row().get)(self)
     }
 }

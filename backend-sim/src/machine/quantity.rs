@@ -134,9 +134,10 @@ impl Kind {
             Kind::Cycles => (0, 1_000_000),
             Kind::Time => (0, K * K * K * K),
             Kind::Size => (1, 1 << 40),
-            Kind::ByteRate | Kind::ElemRate | Kind::FlopRate => (K * K, K * K * K * K * K * K),
+            Kind::ByteRate | Kind::ElemRate => (K * K, K * K * K * K * K),
+            Kind::FlopRate => (K * K * K, K * K * K * K * K * K),
             Kind::Clock => (K * K, K * K * K * K),
-            Kind::Factor => (1000, 1_000_000_000),
+            Kind::Factor => (10_000, 1_000_000_000),
         }
     }
     fn scale(self, unit: &str) -> Option<u64> {
@@ -326,6 +327,7 @@ pub fn show(kind: Kind, units: u64) -> String {
     let decimal = |scale: u64| {
         let digits = scale.ilog10() as usize;
         let text = format!("{}.{:0digits$}", units / scale, units % scale);
+        debug_assert_eq!(10u64.pow(scale.ilog10()), scale, "powers of ten only");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     };
     match kind {

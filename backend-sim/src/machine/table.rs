@@ -2,7 +2,7 @@
 //! The rows are in `spec.rs`; units in `quantity.rs`. A new field is one row there and one line in `machines/ahbm.toml`.
 
 use super::quantity::Kind;
-use super::spec::{FIELDS, Machine, PATHS};
+use super::spec::{FIELDS, Machine, PATHS, SECTIONS};
 use std::fmt;
 
 /// Where a value comes from.
@@ -112,6 +112,16 @@ pub struct Field {
     pub doc: &'static str,
     pub(super) get: fn(&Machine) -> u64,
     pub(super) set: fn(&mut Machine, u64),
+}
+
+/// The sections of a machine file, in the order of the rows.
+pub(super) fn sections() -> impl Iterator<Item = &'static str> {
+    SECTIONS.iter().map(|(name, _)| *name)
+}
+
+/// The fields of a section.
+pub(super) fn names(section: &str) -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().filter(move |row| row.section == section).map(|row| row.name)
 }
 
 /// Fields that something used, e.g. to price the commands of a run.
