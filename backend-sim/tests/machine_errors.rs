@@ -51,6 +51,7 @@ fn bits_are_refused_with_the_spelling_in_bytes() {
       |                   ^^ expected bytes a second
       |
       = next: write "32 GB/s" for `256 Gb/s`: 8 bits are a byte
+      = more: tilewright explain TW-E0407
     "#);
     assert_snapshot!(rate(r#""256 Gbps""#), @r#"
     error[TW-E0407]: `Gbps` counts bits; `hbm.slice_rate` is in bytes
@@ -60,6 +61,7 @@ fn bits_are_refused_with_the_spelling_in_bytes() {
       |                   ^^^^ expected bytes a second
       |
       = next: write "32 GB/s" for `256 Gbps`: 8 bits are a byte
+      = more: tilewright explain TW-E0407
     "#);
 }
 
@@ -73,6 +75,7 @@ fn case_counts_in_units() {
       |                   ^^ expected bytes a second
       |
       = next: write "256 GB/s"
+      = more: tilewright explain TW-E0407
     "#);
 }
 
@@ -86,6 +89,7 @@ fn a_rate_needs_its_unit() {
       |               ^^^ expected bytes a second
       |
       = next: if 256 GB/s are meant, write "256 GB/s"
+      = more: tilewright explain TW-E0407
     "#);
     assert_snapshot!(rate("256"), @r#"
     error[TW-E0407]: `hbm.slice_rate` has no unit: `256`
@@ -95,6 +99,7 @@ fn a_rate_needs_its_unit() {
       |              ^^^ expected bytes a second
       |
       = next: if 256 GB/s are meant, write "256 GB/s"
+      = more: tilewright explain TW-E0407
     "#);
 }
 
@@ -108,6 +113,7 @@ fn a_size_is_no_rate() {
       |                   ^^ expected bytes a second
       |
       = next: write "256 GB/s"
+      = more: tilewright explain TW-E0407
     "#);
 }
 
@@ -122,6 +128,7 @@ fn an_unknown_unit_gets_the_nearest() {
       |
       = note: units: `GB/s`, `B/s`, `kB/s`, `MB/s`, `TB/s`, `KiB/s`, `MiB/s`, `GiB/s`, `TiB/s`
       = next: write "256 GB/s"
+      = more: tilewright explain TW-E0407
     "#);
 }
 
@@ -135,6 +142,7 @@ fn a_rate_is_positive() {
       |               ^ expected bytes a second
       |
       = next: write "256 GB/s"
+      = more: tilewright explain TW-E0408
     "#);
     assert_snapshot!(rate(r#""0 GB/s""#), @r#"
     error[TW-E0409]: `hbm.slice_rate` cannot be `0 GB/s`
@@ -145,6 +153,7 @@ fn a_rate_is_positive() {
       |
       = note: Bandwidth of a slice, and of the port it shares with the PE's messages.
       = next: from "1 MB/s" to "1000 TB/s"
+      = more: tilewright explain TW-E0409
     "#);
 }
 
@@ -158,6 +167,7 @@ fn a_rate_is_finite() {
       |               ^^^ expected bytes a second
       |
       = next: write "256 GB/s"
+      = more: tilewright explain TW-E0408
     "#);
     assert_snapshot!(rate(r#""1e400 GB/s""#), @r#"
     error[TW-E0408]: `hbm.slice_rate` is too large: `1e400 GB/s`
@@ -167,6 +177,7 @@ fn a_rate_is_finite() {
       |               ^^^^^ expected bytes a second
       |
       = next: at most "1000 TB/s"
+      = more: tilewright explain TW-E0408
     "#);
     assert_snapshot!(rate("inf"), @r#"
     error[TW-E0408]: `hbm.slice_rate` is not finite: `inf`
@@ -176,6 +187,7 @@ fn a_rate_is_finite() {
       |              ^^^ expected bytes a second
       |
       = next: write "256 GB/s"
+      = more: tilewright explain TW-E0408
     "#);
 }
 
@@ -189,6 +201,7 @@ fn a_value_is_a_number() {
       |               ^^^^ expected bytes a second
       |
       = next: write "256 GB/s"
+      = more: tilewright explain TW-E0408
     "#);
 }
 
@@ -202,6 +215,7 @@ fn nothing_is_rounded_silently() {
       |                 ^ expected a time
       |
       = next: write a multiple of 1 ps
+      = more: tilewright explain TW-E0408
     "#);
     assert_snapshot!(file("[hbm]\nread_ahead = 2.5\n"), @r"
     error[TW-E0408]: `hbm.read_ahead` is no multiple of 1: `2.5`
@@ -211,6 +225,7 @@ fn nothing_is_rounded_silently() {
       |              ^ expected a whole number
       |
       = next: write a multiple of 1
+      = more: tilewright explain TW-E0408
     ");
 }
 
@@ -224,6 +239,7 @@ fn a_misspelt_key_gets_the_nearest() {
       | ^^^^^^^^^ did you mean `slice_rate`?
       |
       = next: write `slice_rate`
+      = more: tilewright explain TW-E0405
     "#);
     assert_snapshot!(file("[hmb]\nslice_rate = \"1 GB/s\"\n"), @r"
     error[TW-E0405]: a machine has no section `hmb`
@@ -233,6 +249,7 @@ fn a_misspelt_key_gets_the_nearest() {
       |  ^^^ did you mean `hbm`?
       |
       = next: write `hbm`
+      = more: tilewright explain TW-E0405
     ");
     assert_snapshot!(file("[hbm]\nbandwidth_of_everything = 1\n"), @r"
     error[TW-E0405]: `hbm` has no field `bandwidth_of_everything`
@@ -242,6 +259,7 @@ fn a_misspelt_key_gets_the_nearest() {
       | ^^^^^^^^^^^^^^^^^^^^^^^ no such key
       |
       = next: one of `slice_rate`, `transfer_unit`, `read_latency`, `write_latency`, `hop_read`, `hop_write`, `cube_read`, `cube_write`, `min_unit_read`, `read_ahead`, `scalar_read`, `atomic_latency`
+      = more: tilewright explain TW-E0405
     ");
 }
 
@@ -255,6 +273,7 @@ fn a_field_without_its_section_is_named_with_it() {
       | ^^^^^^^^^^ did you mean `hbm.slice_rate`?
       |
       = next: write `hbm.slice_rate`
+      = more: tilewright explain TW-E0405
     "#);
 }
 
@@ -270,6 +289,7 @@ fn a_key_stands_once() {
       | ^^^^^^^^^^ again here
       |
       = next: remove one of the two
+      = more: tilewright explain TW-E0404
     "#);
 }
 
@@ -283,6 +303,7 @@ fn values_have_their_type() {
       |              ^^^^
       |
       = next: write `slice_rate = "256 GB/s"`
+      = more: tilewright explain TW-E0406
     "#);
     assert_snapshot!(file("[queue]\ndepth = \"4\"\n"), @r#"
     error[TW-E0406]: `queue.depth` is a string
@@ -292,6 +313,7 @@ fn values_have_their_type() {
       |         ^
       |
       = next: write `depth = 4`
+      = more: tilewright explain TW-E0406
     "#);
     assert_snapshot!(file("hbm = 3\n"), @r"
     error[TW-E0406]: `hbm` is an integer
@@ -301,6 +323,7 @@ fn values_have_their_type() {
       |       ^
       |
       = next: write `[hbm]` and its fields below it
+      = more: tilewright explain TW-E0406
     ");
     assert_snapshot!(file("[hbm]\nslice_rate = { status = \"stated\" }\n"), @r#"
     error[TW-E0406]: `hbm.slice_rate` is a table without `value`
@@ -310,6 +333,7 @@ fn values_have_their_type() {
       |              ^
       |
       = next: write `slice_rate = "256 GB/s"`
+      = more: tilewright explain TW-E0406
     "#);
     assert_snapshot!(file("[hbm]\nslice_rate = { value = \"1 GB/s\", status = \"guessed\" }\n"), @r#"
     error[TW-E0406]: `hbm.slice_rate.status` is no status
@@ -319,6 +343,7 @@ fn values_have_their_type() {
       |                                           ^
       |
       = next: write one of "stated", "derived", "fitted", "assumed", "set"
+      = more: tilewright explain TW-E0406
     "#);
     assert_snapshot!(file("name = 3\n"), @r#"
     error[TW-E0406]: `name` is an integer
@@ -328,6 +353,7 @@ fn values_have_their_type() {
       |        ^
       |
       = next: write a string: `name = "…"`
+      = more: tilewright explain TW-E0406
     "#);
 }
 
@@ -341,6 +367,7 @@ fn a_value_without_quotes_is_no_toml() {
       |              ^^^
       |
       = next: a field is `name = value` in a `[section]`; a value with a unit is quoted: `slice_rate = "256 GB/s"`
+      = more: tilewright explain TW-E0403
     "#);
     assert_snapshot!(file("[hbm\n"), @r#"
     error[TW-E0403]: the machine file is not TOML: unclosed table
@@ -350,6 +377,7 @@ fn a_value_without_quotes_is_no_toml() {
       |     ^
       |
       = next: a field is `name = value` in a `[section]`; a value with a unit is quoted: `slice_rate = "256 GB/s"`
+      = more: tilewright explain TW-E0403
     "#);
 }
 
@@ -364,6 +392,7 @@ fn counts_and_times_have_a_range() {
       |
       = note: Rows of cubes in a SIP; cube ids go row by row.
       = next: from 1 to 64
+      = more: tilewright explain TW-E0409
     ");
     assert_snapshot!(file("[hbm]\nread_latency = \"1099511627776 ns\"\n"), @r#"
     error[TW-E0409]: `hbm.read_latency` cannot be `1099511627776 ns`
@@ -374,6 +403,7 @@ fn counts_and_times_have_a_range() {
       |
       = note: From the last byte leaving the port (or the egress) to the end of a read.
       = next: from "0 ns" to "1000000000 ns"
+      = more: tilewright explain TW-E0409
     "#);
     assert_snapshot!(file("[queue]\ndepth = 0\n"), @r"
     error[TW-E0409]: `queue.depth` cannot be `0`
@@ -384,6 +414,7 @@ fn counts_and_times_have_a_range() {
       |
       = note: Messages in a queue, where the launch does not say.
       = next: from 1 to 65536
+      = more: tilewright explain TW-E0409
     ");
 }
 
@@ -391,14 +422,14 @@ fn counts_and_times_have_a_range() {
 fn the_whole_machine_has_a_size() {
     assert_snapshot!(set(&["topology.cube_rows=64", "topology.cube_cols=64"]), @r"
     error[TW-E0414]: the machine has 131072 PEs; at most 65536 can be simulated
-     --> --set:1:20
-      |
-    1 | topology.cube_rows=64
-      |                    ^^ topology.cube_rows
-    2 | topology.cube_cols=64
-      |                    -- topology.cube_cols
-      |
-      = next: reduce `topology.sips`, or the rows or columns of cubes or PEs
+     |
+     | --set topology.cube_rows=64
+     |                          ^^ topology.cube_rows
+     | topology.cube_cols=64
+     |                    -- topology.cube_cols
+     |
+     = next: reduce `topology.sips`, or the rows or columns of cubes or PEs
+     = more: tilewright explain TW-E0414
     ");
 }
 
@@ -413,6 +444,7 @@ fn files_do_not_extend_each_other_in_a_circle() {
       |
       = note: a.toml -> b.toml -> a.toml
       = next: let one of them be complete, or extend `ahbm`
+      = more: tilewright explain TW-E0410
     "#);
 }
 
@@ -426,11 +458,13 @@ fn a_missing_file_is_named() {
       |           ^ extended here
       |
       = next: `ahbm` names the shipped machine; a path in `extends` is relative to the file that says it
+      = more: tilewright explain TW-E0401
     "#);
     assert_snapshot!(Machine::load("nowhere.toml", &[]).unwrap_err(), @r"
     error[TW-E0401]: machine file `nowhere.toml` cannot be read: there is no such file
      |
      = next: `ahbm` names the shipped machine; a path in `extends` is relative to the file that says it
+     = more: tilewright explain TW-E0401
     ");
 }
 
@@ -444,6 +478,7 @@ fn a_file_is_complete_or_extends_another() {
       | ^ extends no other file
       |
       = next: start the file with `extends = "ahbm"` to take them from the shipped machine
+      = more: tilewright explain TW-E0412
     "#);
 }
 
@@ -451,30 +486,30 @@ fn a_file_is_complete_or_extends_another() {
 fn a_flag_is_field_equals_value() {
     assert_snapshot!(set(&["hbm.slice_rate"]), @r#"
     error[TW-E0413]: `--set` takes FIELD=VALUE
-     --> --set:1:1
-      |
-    1 | hbm.slice_rate
-      | ^^^
-      |
-      = next: for example `--set hbm.slice_rate="512 GB/s"`
+     |
+     | --set hbm.slice_rate
+     |       ^^^
+     |
+     = next: for example `--set hbm.slice_rate="512 GB/s"`
+     = more: tilewright explain TW-E0413
     "#);
     assert_snapshot!(set(&["slice_rate=1 GB/s"]), @r"
     error[TW-E0405]: a machine has no section `slice_rate`
-     --> --set:1:1
-      |
-    1 | slice_rate=1 GB/s
-      | ^^^^^^^^^^ did you mean `hbm.slice_rate`?
-      |
-      = next: write `hbm.slice_rate`
+     |
+     | --set slice_rate=1 GB/s
+     |       ^^^^^^^^^^ did you mean `hbm.slice_rate`?
+     |
+     = next: write `hbm.slice_rate`
+     = more: tilewright explain TW-E0405
     ");
     assert_snapshot!(set(&["hbm.slice_rat=1 GB/s"]), @r"
     error[TW-E0405]: `hbm` has no field `slice_rat`
-     --> --set:1:1
-      |
-    1 | hbm.slice_rat=1 GB/s
-      | ^^^ did you mean `hbm.slice_rate`?
-      |
-      = next: write `hbm.slice_rate`
+     |
+     | --set hbm.slice_rat=1 GB/s
+     |       ^^^ did you mean `hbm.slice_rate`?
+     |
+     = next: write `hbm.slice_rate`
+     = more: tilewright explain TW-E0405
     ");
 }
 
@@ -482,20 +517,20 @@ fn a_flag_is_field_equals_value() {
 fn a_flag_is_checked_like_a_file() {
     assert_snapshot!(set(&["queue.depth=2", "hbm.slice_rate=256 Gb/s", "scratch.capacity=0 B"]), @r#"
     error[TW-E0407]: `Gb/s` counts bits; `hbm.slice_rate` is in bytes
-     --> --set:2:20
-      |
-    2 | hbm.slice_rate=256 Gb/s
-      |                    ^^ expected bytes a second
-      |
-      = next: write "32 GB/s" for `256 Gb/s`: 8 bits are a byte
+     |
+     | --set hbm.slice_rate=256 Gb/s
+     |                          ^^ expected bytes a second
+     |
+     = next: write "32 GB/s" for `256 Gb/s`: 8 bits are a byte
+     = more: tilewright explain TW-E0407
     error[TW-E0409]: `scratch.capacity` cannot be `0 B`
-     --> --set:3:18
-      |
-    3 | scratch.capacity=0 B
-      |                  ^ out of range
-      |
-      = note: Capacity.
-      = next: from "1 B" to "1 TiB"
+     |
+     | --set scratch.capacity=0 B
+     |                        ^ out of range
+     |
+     = note: Capacity.
+     = next: from "1 B" to "1 TiB"
+     = more: tilewright explain TW-E0409
     "#);
 }
 
@@ -512,6 +547,7 @@ fn at_most_eight_files_follow_each_other() {
       |           ^ one too many
       |
       = next: join some of them into one file
+      = more: tilewright explain TW-E0411
     "#);
     let mut nine = chain[1..].to_vec();
     nine[8].1 = "extends = \"ahbm\"\n"; // nine files before the shipped one
@@ -523,6 +559,7 @@ fn at_most_eight_files_follow_each_other() {
       |           ^ one too many
       |
       = next: join some of them into one file
+      = more: tilewright explain TW-E0411
     "#);
     nine[7].1 = "extends = \"ahbm\"\n";
     assert_snapshot!(files(&nine), @"loads: m1");
@@ -534,6 +571,7 @@ fn a_large_file_or_no_text_is_not_read() {
     error[TW-E0402]: machine file `a.toml` is over 1 MiB
      |
      = next: give the path of a machine file; `ahbm` names the shipped machine
+     = more: tilewright explain TW-E0402
     ");
     let dir = folder(&[]);
     std::fs::write(dir.join("a.toml"), [0xff, 0xfe, 0x00]).unwrap();
@@ -545,11 +583,13 @@ fn a_large_file_or_no_text_is_not_read() {
     error[TW-E0401]: machine file `DIR/a.toml` cannot be read: it is not UTF-8 text
      |
      = next: `ahbm` names the shipped machine; a path in `extends` is relative to the file that says it
+     = more: tilewright explain TW-E0401
     ");
     assert_snapshot!(a_folder.replace(&shown, "DIR"), @r"
     error[TW-E0401]: machine file `DIR` cannot be read: it is a folder
      |
      = next: `ahbm` names the shipped machine; a path in `extends` is relative to the file that says it
+     = more: tilewright explain TW-E0401
     ");
 }
 

@@ -14,12 +14,12 @@ pub(super) struct Spot {
 
 /// All texts of one load: files, and the `--set` flags one a line.
 #[derive(Debug, Default)]
-pub(super) struct Sources(Vec<(Arc<str>, String)>);
+pub(super) struct Sources(Vec<(Arc<str>, Arc<str>)>);
 
 impl Sources {
     /// The number of the text.
     pub(super) fn add(&mut self, name: &str, text: String) -> usize {
-        self.0.push((name.into(), text));
+        self.0.push((name.into(), text.into()));
         self.0.len() - 1
     }
     pub(super) fn text(&self, source: usize) -> &str {
@@ -34,7 +34,7 @@ impl Sources {
         let line = count(before.matches('\n').count() + 1);
         let col = count(before[line_start..].chars().count() + 1);
         let carried = d.sources.iter().any(|(file, _)| **file == **name);
-        let d = if carried { d } else { d.source(&**name, source) };
+        let d = if carried { d } else { d.source(&**name, source.clone()) };
         d.label(Place { file: name.clone(), line, col }, text)
     }
 }
