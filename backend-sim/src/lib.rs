@@ -2,4 +2,5 @@
 //! issues. Values come from the core's reference interpreter; this crate adds time. Model, not validated on hardware.
 
 pub mod machine;
+pub mod placement;
 pub mod units;
