@@ -6,6 +6,7 @@ pub mod diag;
 pub mod elem;
 pub mod interp;
 pub mod ir;
+pub mod lang;
 pub mod launch;
 pub mod placement;
 pub mod tensor;

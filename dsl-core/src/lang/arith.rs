@@ -1,0 +1,183 @@
+//! `std::ops` on handles, and elementwise functions. One blanket `impl` over `Operand` serves tiles and scalars of all
+//! ranks, so that the output type is fixed before a literal's type is known, and every operator has one error text.
+
+use super::elem::{Bits, Elem, Float, Int, Num};
+use super::handle::{Handle, Scalar, Tile, Val};
+use super::operand::{Operand, beside, scalar};
+use super::shape::{D0, Shape};
+use super::trace;
+use crate::ir::{Op, Type, ValueId, ops};
+
+#[track_caller]
+fn unary<X: Handle>(x: X, make: fn(ValueId) -> Op) -> X {
+    let ty = trace::ty(x.val());
+    X::wrap(trace::emit(ty, |t| make(t.id(x.val()))))
+}
+#[track_caller]
+fn binary<X: Handle>(a: X, b: impl Operand<X::T, X::S>, make: fn(ValueId, ValueId) -> Op) -> X {
+    let (a, b, ty) = beside(a, b);
+    X::wrap(trace::emit(ty, |t| make(t.id(a), t.id(b))))
+}
+
+macro_rules! operators {
+    ($($class:ident $Op:ident $f:ident $Assign:ident $g:ident |$a:ident, $b:ident| $make:expr;)*) => {$(
+        impl<T: $class, S: Shape, R: Operand<T, S>> std::ops::$Op<R> for Tile<T, S> {
+            type Output = Self;
+            #[track_caller]
+            fn $f(self, r: R) -> Self { binary(self, r, |$a, $b| $make.into()) }
+        }
+        impl<T: $class, R: Operand<T, D0>> std::ops::$Op<R> for Scalar<T> {
+            type Output = Self;
+            #[track_caller]
+            fn $f(self, r: R) -> Self { binary(self, r, |$a, $b| $make.into()) }
+        }
+        impl<T: $class, S: Shape, R: Operand<T, S>> std::ops::$Assign<R> for Tile<T, S> {
+            #[track_caller]
+            fn $g(&mut self, r: R) { *self = std::ops::$Op::$f(*self, r) }
+        }
+        impl<T: $class, R: Operand<T, D0>> std::ops::$Assign<R> for Scalar<T> {
+            #[track_caller]
+            fn $g(&mut self, r: R) { *self = std::ops::$Op::$f(*self, r) }
+        }
+    )*};
+}
+operators! {
+    Num Add add AddAssign add_assign |a, b| ops::Add { a, b };
+    Num Sub sub SubAssign sub_assign |a, b| ops::Sub { a, b };
+    Num Mul mul MulAssign mul_assign |a, b| ops::Mul { a, b };
+    Num Div div DivAssign div_assign |a, b| ops::Div { a, b };
+    Int Rem rem RemAssign rem_assign |a, b| ops::Rem { a, b };
+    Bits BitAnd bitand BitAndAssign bitand_assign |a, b| ops::And { a, b };
+    Bits BitOr bitor BitOrAssign bitor_assign |a, b| ops::Or { a, b };
+    Bits BitXor bitxor BitXorAssign bitxor_assign |a, b| ops::Xor { a, b };
+    Int Shl shl ShlAssign shl_assign |a, n| ops::Shl { a, n };
+    Int Shr shr ShrAssign shr_assign |a, n| ops::Shr { a, n };
+}
+
+// A plain number on the left: one integer and one float type, so that a literal needs no suffix.
+macro_rules! left {
+    ($($host:ident $class:ident: $($Op:ident $f:ident)*;)*) => {$($(
+        impl<T: $class> std::ops::$Op<Scalar<T>> for $host {
+            type Output = Scalar<T>;
+            #[track_caller]
+            fn $f(self, r: Scalar<T>) -> Scalar<T> { std::ops::$Op::$f(scalar::<T>(self), r) }
+        }
+        impl<T: $class, S: Shape> std::ops::$Op<Tile<T, S>> for $host {
+            type Output = Tile<T, S>;
+            #[track_caller]
+            fn $f(self, r: Tile<T, S>) -> Tile<T, S> { std::ops::$Op::$f(like::<T, S>(self, r), r) }
+        }
+    )*)*};
+}
+left! { usize Int: Add add Sub sub Mul mul Div div Rem rem; f64 Float: Add add Sub sub Mul mul Div div; }
+
+/// A plain number as a tile of the same lengths as `r`.
+#[track_caller]
+fn like<T: Elem, S: Shape>(number: impl Operand<T, S>, r: Tile<T, S>) -> Tile<T, S> {
+    let like: Type = trace::ty(r.val());
+    Tile::of(number.operand(like))
+}
+
+macro_rules! prefix {
+    ($($class:ident $Op:ident $f:ident $Row:ident;)*) => {$(
+        impl<T: $class, S: Shape> std::ops::$Op for Tile<T, S> {
+            type Output = Self;
+            #[track_caller]
+            fn $f(self) -> Self { unary(self, |x| ops::$Row { x }.into()) }
+        }
+        impl<T: $class> std::ops::$Op for Scalar<T> {
+            type Output = Self;
+            #[track_caller]
+            fn $f(self) -> Self { unary(self, |x| ops::$Row { x }.into()) }
+        }
+    )*};
+}
+prefix! { Num Neg neg Neg; Bits Not not Not; }
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $class:ident $f:ident $Row:ident;)*) => {$(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $f<X: Handle<T: $class>>(x: X) -> X { unary(x, |x| ops::$Row { x }.into()) }
+    )*};
+}
+functions! {
+    /// e to the power of x, per element.
+    Float exp Exp;
+    /// 2 to the power of x, per element.
+    Float exp2 Exp2;
+    /// Natural logarithm; NaN below zero, -inf at zero.
+    Float log Log;
+    /// Logarithm to base 2.
+    Float log2 Log2;
+    /// Square root; NaN below zero.
+    Float sqrt Sqrt;
+    /// `1 / sqrt(x)`; NaN below zero, inf at zero.
+    Float rsqrt Rsqrt;
+    /// Hyperbolic tangent.
+    Float tanh Tanh;
+    /// The error function.
+    Float erf Erf;
+    /// Sine of x in radians.
+    Float sin Sin;
+    /// Cosine of x in radians.
+    Float cos Cos;
+    /// The largest integer not above x.
+    Float floor Floor;
+    /// The absolute value; the lowest integer stays as it is.
+    Num abs Abs;
+}
+
+macro_rules! functions2 {
+    ($($(#[$doc:meta])* $class:ident $f:ident $Row:ident;)*) => {$(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $f<X: Handle<T: $class>>(a: X, b: impl Operand<X::T, X::S>) -> X {
+            binary(a, b, |a, b| ops::$Row { a, b }.into())
+        }
+    )*};
+}
+functions2! {
+    /// The larger, per element; a NaN loses against a number.
+    Num maximum Maximum;
+    /// The smaller, per element; a NaN loses against a number.
+    Num minimum Minimum;
+    /// The larger, per element; NaN if either is NaN.
+    Float max_nan MaxNan;
+    /// The smaller, per element; NaN if either is NaN.
+    Float min_nan MinNan;
+    /// The upper half of the double-width product.
+    Int mul_hi MulHi;
+}
+
+/// `a * b + c`, rounded once.
+#[track_caller]
+pub fn fma<X: Handle<T: Float>>(a: X, b: impl Operand<X::T, X::S>, c: impl Operand<X::T, X::S>) -> X {
+    let (a, b, ty) = beside(a, b);
+    let c = c.operand(ty);
+    X::wrap(trace::emit(ty, |t| ops::Fma { a: t.id(a), b: t.id(b), c: t.id(c) }.into()))
+}
+
+/// A mask: a `Scalar<bool>` or a tile of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a mask",
+    label = "a mask is a `Scalar<bool>` or a `Tile<bool, ..>`",
+    note = "a host `bool` chooses with a plain `if`"
+)]
+pub trait Mask: Handle<T = bool> {
+    /// A value of the mask's shape.
+    type Of<T: Elem>: Handle<T = T>;
+}
+impl Mask for Scalar<bool> {
+    type Of<T: Elem> = Scalar<T>;
+}
+impl<S: Shape> Mask for Tile<bool, S> {
+    type Of<T: Elem> = Tile<T, S>;
+}
+/// `a` where the mask holds, else `b`. At least one arm must fix the element type.
+#[track_caller]
+pub fn select<M: Mask, T: Elem>(mask: M, a: impl Operand<T, M::S>, b: impl Operand<T, M::S>) -> M::Of<T> {
+    let ty = trace::ty(mask.val()).with_elem(T::ELEM);
+    let (mask, a, b): (Val, Val, Val) = (mask.val(), a.operand(ty), b.operand(ty));
+    M::Of::wrap(trace::emit(ty, |t| ops::Select { mask: t.id(mask), a: t.id(a), b: t.id(b) }.into()))
+}

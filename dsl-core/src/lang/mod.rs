@@ -1,0 +1,64 @@
+//! The kernel language: the handles a kernel body computes with, and the tracer that turns what they do into IR.
+//! `handle`, `value`, `shape`, `elem`: the types. `operand`, `arith`, `tile`, `view`, `program`: the operations.
+//! `flow`: what the macros put in place of control flow. `trace`: the builder behind the handles. `launch`: the host side.
+//! Not here: the macros (`tilewright-macros`), and what an op means (`interp`).
+
+mod arith;
+mod elem;
+pub mod errors;
+mod flow;
+mod handle;
+mod launch;
+mod operand;
+mod program;
+mod shape;
+mod tile;
+mod trace;
+mod unwind;
+mod value;
+mod view;
+
+pub use arith::*;
+pub use elem::{Bits, DotInto, Elem, Float, Int, Num};
+pub use flow::unroll;
+pub use handle::{Handle, Scalar, Tile};
+pub use launch::{Comptime, Launch, Param};
+pub use operand::{Operand, full, scalar, zeros};
+pub use program::{barrier, composite, cube_id, keep, num_cubes, num_pes, num_programs, pe_id, program_id, recv, send};
+pub use shape::{ANY, Along, Axis, AxisOf, D1, D2, D3, D4, DropAxis, Shape, WithRows};
+pub use tile::{dot, dot_acc, dot_acc_tf32, dot_tf32, iota};
+pub use value::Value;
+pub use view::{Index, Place, View, ViewMut};
+
+/// What generated code calls. No interface for people.
+#[doc(hidden)]
+pub mod rt {
+    pub use super::flow::{
+        Branch, DeviceBool, Ends, HostInt, Logic, Loop, Order, Same, Tried, for_, hole, if_, range, while_,
+    };
+    pub use super::handle::Val;
+    pub use super::launch::{Comptime, Launch, Param, Slot};
+    pub use super::program::{Check, print, printed};
+    pub use super::trace::{Frame, Mark, mark, name_last, named};
+    pub use super::value::{Group, PartType, Vals, Value, dotted};
+    pub use crate::tensor::Tensor;
+}
+
+/// What a kernel file imports.
+pub mod prelude {
+    pub use super::arith::*;
+    pub use super::{
+        ANY, Along, Axis, AxisOf, Bits, Comptime, D1, D2, D3, D4, DotInto, DropAxis, Elem, Float, Handle, Index, Int,
+        Launch, Num, Operand, Place, Scalar, Shape, Tile, Value, View, ViewMut, WithRows, barrier, composite, cube_id,
+        dot, dot_acc, dot_acc_tf32, dot_tf32, full, iota, keep, num_cubes, num_pes, num_programs, pe_id, program_id,
+        recv, scalar, send, unroll, zeros,
+    };
+    pub use crate::elem::{F8E4M3, F8E5M2};
+    pub use crate::ir::ops::{Cache, Dir, Port, Scope};
+    pub use crate::launch::Grid;
+    pub use crate::placement::Placement;
+    pub use crate::tensor::Tensor;
+    pub use crate::{assert_k, comptime, print_k};
+    pub use half::{bf16, f16};
+    pub use tilewright_macros::{Value, device, kernel}; // the derive and the trait `Value` share a name
+}

@@ -1,0 +1,543 @@
+//! The tracer: one per thread while a kernel body runs. It holds the IR builder and adds what the builder does not know:
+//! the user's location of each op with the calls it was inlined at, names, faults, and which values a place may use.
+//!
+//! A fault does not stop the trace: the op is appended with the type its handle says, its results are marked, and what
+//! uses them is not checked again, so each mistake is reported once. Only limits and panics end a trace early.
+
+use super::errors::{LangFault, MAX_CALLS, MAX_NESTING, MAX_OPS};
+use super::handle::Val;
+use super::unwind;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::elem::ElemType;
+use crate::ir::loc::Place;
+use crate::ir::{Builder, Dims, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::sync::Arc;
+
+thread_local! {
+    static TRACER: RefCell<Option<Tracer>> = const { RefCell::new(None) };
+    static TRACES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What is traced: the kernel's name, its specialisation for print, and its runtime parameters.
+pub(crate) struct Subject<'a> {
+    pub name: &'a str,
+    pub key: &'a [(String, String)],
+    pub params: &'a [(&'static str, Type)],
+}
+
+/// Runs a body on a fresh tracer.
+///
+/// # Errors
+/// Every fault that was found; a panic of the body is one of them.
+pub(crate) fn record(subject: &Subject<'_>, body: &dyn Fn()) -> Result<Module, Diagnostics> {
+    let outside = TRACER.replace(Some(Tracer::new(subject)));
+    let ended = unwind::catch(body);
+    let Some(mut tracer) = TRACER.replace(outside) else { return Err(Diagnostics::default()) };
+    match ended {
+        unwind::Ended::Returned => {}
+        unwind::Ended::Aborted => return Err(tracer.found), // a limit, reported where it was met
+        unwind::Ended::Panicked { text, at } => {
+            tracer.panicked(text, at);
+            return Err(tracer.found);
+        }
+    }
+    if tracer.found.is_empty() { Ok(tracer.b.finish()) } else { Err(tracer.found) }
+}
+
+pub(crate) struct Tracer {
+    b: Builder,
+    /// Tells handles of this trace from others.
+    number: u32,
+    /// Where the operation that is being traced stands in the user's source.
+    here: &'static Location<'static>,
+    /// Call sites of the `#[device]` functions that are being traced, outermost first.
+    frames: Vec<LocId>,
+    locs: FxHashMap<(*const Location<'static>, Option<LocId>), LocId>,
+    files: FxHashMap<&'static str, Arc<str>>,
+    /// Regions whose values may be used here; the last is where ops go.
+    visible: Vec<RegionId>,
+    /// The region each value belongs to, by value.
+    homes: Vec<RegionId>,
+    /// Regions whose ops were moved into another.
+    merged: FxHashMap<RegionId, RegionId>,
+    /// Results of faulty ops.
+    spoilt: FxHashSet<ValueId>,
+    /// Regions that yield such results.
+    spoilt_regions: FxHashSet<RegionId>,
+    /// The next op is faulty for a reason already reported.
+    spoil_next: bool,
+    last: Last,
+    found: Diagnostics,
+    reported: FxHashSet<(&'static str, LocId, String)>,
+}
+
+/// What the last op produced, for the name of the statement around it.
+#[derive(Default)]
+struct Last {
+    values: Vec<ValueId>,
+    /// The names of the parts: `m`, `l` for a struct, `0`, `1` for a tuple; may be empty.
+    parts: Vec<String>,
+}
+
+const BODY: RegionId = RegionId(0);
+
+impl Tracer {
+    fn new(subject: &Subject<'_>) -> Tracer {
+        let number = TRACES.with(|n| {
+            n.set(n.get().wrapping_add(1).max(1));
+            n.get()
+        });
+        let mut b = Builder::new(subject.name);
+        subject.key.iter().for_each(|(name, value)| b.key(name, value));
+        for (name, ty) in subject.params {
+            b.param(name, *ty);
+        }
+        let mut t = Tracer {
+            b,
+            number,
+            here: Location::caller(),
+            frames: Vec::new(),
+            locs: FxHashMap::default(),
+            files: FxHashMap::default(),
+            visible: vec![BODY],
+            homes: Vec::new(),
+            merged: FxHashMap::default(),
+            spoilt: FxHashSet::default(),
+            spoilt_regions: FxHashSet::default(),
+            spoil_next: false,
+            last: Last::default(),
+            found: Diagnostics::default(),
+            reported: FxHashSet::default(),
+        };
+        t.settle(BODY);
+        t
+    }
+    fn module(&self) -> &Module {
+        self.b.module()
+    }
+    /// Notes that all values made since the last time belong to `home`.
+    fn settle(&mut self, home: RegionId) {
+        self.homes.resize(self.b.module().num_values(), home);
+    }
+    fn val(&self, id: ValueId) -> Val {
+        Val { id, trace: self.number }
+    }
+    fn current(&self) -> RegionId {
+        self.visible.last().copied().unwrap_or(BODY)
+    }
+
+    /// The IR value behind a handle.
+    pub(crate) fn id(&mut self, v: Val) -> ValueId {
+        if v.trace == self.number && v.id.index() < self.homes.len() {
+            return v.id;
+        }
+        self.fail(LangFault::Foreign);
+        self.spoil_next = true;
+        self.literal(Literal::from(false))
+    }
+    pub(crate) fn ids(&mut self, vals: &[Val]) -> Vec<ValueId> {
+        vals.iter().map(|v| self.id(*v)).collect()
+    }
+    fn type_of(&mut self, v: Val) -> Type {
+        let id = self.id(v);
+        self.module().ty(id)
+    }
+    /// A constant; it belongs to the whole kernel.
+    pub(crate) fn literal(&mut self, lit: Literal) -> ValueId {
+        let id = self.b.constant(lit);
+        self.settle(BODY);
+        id
+    }
+
+    fn loc(&mut self) -> LocId {
+        let inlined_at = self.frames.last().copied();
+        let key = (std::ptr::from_ref(self.here), inlined_at);
+        if let Some(loc) = self.locs.get(&key) {
+            return *loc;
+        }
+        let file = self.files.entry(self.here.file()).or_insert_with(|| self.here.file().into()).clone();
+        let place = Place { file, line: self.here.line(), col: self.here.column() };
+        let loc = self.b.locs().intern(Loc { place, inlined_at });
+        self.locs.insert(key, loc);
+        loc
+    }
+
+    fn report(&mut self, d: Diagnostic) {
+        let loc = self.loc();
+        if self.reported.insert((d.code, loc, d.message.clone())) {
+            let d = d.at(self.b.module(), loc, "");
+            self.found.push(d);
+        }
+    }
+    pub(crate) fn fail(&mut self, fault: LangFault) {
+        self.report(fault.diagnostic());
+    }
+    fn fault(&mut self, fault: Fault) {
+        if let Fault::Unlike { a, b } = fault
+            && a.elem() == b.elem()
+            && a.dims().map(|d| d.rank()) == b.dims().map(|d| d.rank())
+        {
+            return self.fail(LangFault::AnyLength { a, b }); // the types agree, so only such a length can differ
+        }
+        self.report(Diagnostic::new(fault.code(), fault.to_string()).next(fault.next()));
+    }
+    fn panicked(&mut self, text: String, at: Option<Place>) {
+        let d = LangFault::Panicked { text }.diagnostic();
+        let last = "the last operation that was traced";
+        let d = match at {
+            Some(place) => d.label(place, ""),
+            None => d,
+        };
+        let loc = self.loc();
+        let d = if self.module().num_ops() > 0 { d.at(self.b.module(), loc, last) } else { d };
+        self.found.push(d);
+    }
+    /// Ends the trace after a limit was met and reported.
+    fn abort(&mut self, fault: LangFault) -> ! {
+        self.fail(fault);
+        unwind::abort()
+    }
+
+    /// Whether a value may be used at the current place.
+    fn reachable(&self, v: ValueId) -> bool {
+        let mut home = self.homes.get(v.index()).copied().unwrap_or(BODY);
+        while let Some(into) = self.merged.get(&home) {
+            home = *into;
+        }
+        self.visible.iter().rev().any(|r| *r == home)
+    }
+    /// Reports values used outside their region; says whether all is well.
+    fn check_uses(&mut self, uses: &[ValueId]) -> bool {
+        let mut good = true;
+        for &v in uses {
+            if self.spoilt.contains(&v) {
+                good = false;
+            } else if !self.reachable(v) {
+                let ty = self.module().ty(v);
+                self.fail(LangFault::Escaped { ty });
+                good = false;
+            }
+        }
+        good
+    }
+
+    fn emit(&mut self, op: Op, fallback: &[Type]) -> Results {
+        if self.module().num_ops() >= MAX_OPS {
+            self.abort(LangFault::TooManyOps);
+        }
+        let loc = self.loc();
+        let mut good = !std::mem::take(&mut self.spoil_next);
+        good &= self.check_uses(&op.operands());
+        op.each_region(&mut |r| good &= !self.spoilt_regions.contains(&r));
+        let types = match op.result_types(self.module()) {
+            Ok(types) if good => Some(types),
+            Ok(_) => None,
+            Err(fault) => {
+                if good {
+                    self.fault(fault);
+                }
+                None
+            }
+        };
+        let results = self.b.push_unchecked(op, types.as_deref().unwrap_or(fallback), loc);
+        self.settle(self.current());
+        if types.is_none() {
+            self.spoilt.extend(results.iter());
+        }
+        if results.count > 0 {
+            self.last = Last { values: results.iter().collect(), parts: Vec::new() };
+        }
+        results
+    }
+
+    fn open(&mut self, args: &[Type], names: &[String]) -> Vec<Val> {
+        if self.visible.len() > MAX_NESTING {
+            self.abort(LangFault::Nesting);
+        }
+        let region = self.b.open(args);
+        self.visible.push(region);
+        self.settle(region);
+        let args = self.module().region(region).args.clone();
+        for (arg, name) in args.iter().zip(names).filter(|(_, n)| !n.is_empty()) {
+            self.b.name(*arg, name);
+        }
+        args.into_iter().map(|a| self.val(a)).collect()
+    }
+    fn close(&mut self, yields: &[Val]) -> RegionId {
+        let yields = self.ids(yields);
+        let good = self.check_uses(&yields) & !std::mem::take(&mut self.spoil_next);
+        self.visible.pop();
+        let region = self.b.close(yields);
+        if !good {
+            self.spoilt_regions.insert(region);
+        }
+        region
+    }
+    fn name_last(&mut self, mark: Mark, name: &str) {
+        let last = std::mem::take(&mut self.last);
+        if last.values.first().is_some_and(|v| v.0 >= mark.0) {
+            for (i, v) in last.values.iter().enumerate() {
+                let part = last.parts.get(i).map_or("", String::as_str);
+                if part.is_empty() {
+                    self.b.name(*v, name);
+                } else {
+                    self.b.name(*v, &format!("{name}.{part}"));
+                }
+            }
+        }
+        self.last = last;
+    }
+}
+
+/// Runs `f` on the tracer of this thread, at the caller's place.
+#[track_caller]
+pub(crate) fn at<R>(f: impl FnOnce(&mut Tracer) -> R) -> R {
+    let here = Location::caller();
+    let done = TRACER.with_borrow_mut(|t| {
+        t.as_mut().map(|t| {
+            t.here = here;
+            f(t)
+        })
+    });
+    match done {
+        Some(r) => r,
+        None => outside(),
+    }
+}
+#[cold]
+#[track_caller]
+fn outside() -> ! {
+    panic!("a kernel operation outside a kernel: it has a meaning only while a `#[kernel]` body is traced")
+}
+
+/// Traces an op with one result; `ty` is what the handle says of it.
+#[track_caller]
+pub(crate) fn emit(ty: Type, make: impl FnOnce(&mut Tracer) -> Op) -> Val {
+    at(|t| {
+        let op = make(t);
+        let results = t.emit(op, &[ty]);
+        // An op of the table gives as many results as its row says, faulty or not.
+        results.get(0).map_or(Val::FOREIGN, |v| t.val(v))
+    })
+}
+/// Traces an op without a result.
+#[track_caller]
+pub(crate) fn effect(make: impl FnOnce(&mut Tracer) -> Op) {
+    at(|t| {
+        let op = make(t);
+        t.emit(op, &[]);
+    });
+}
+/// Traces an op with any number of results. `parts` name them relative to the statement around; `names` outright.
+#[track_caller]
+pub(crate) fn emit_all(
+    types: &[Type],
+    parts: Vec<String>,
+    names: &[String],
+    make: impl FnOnce(&mut Tracer) -> Op,
+) -> Vec<Val> {
+    at(|t| {
+        let op = make(t);
+        let results: Vec<ValueId> = t.emit(op, types).iter().collect();
+        t.last = Last { values: results[..parts.len().min(results.len())].to_vec(), parts };
+        let named = results.len().saturating_sub(names.len());
+        for (v, name) in results[named..].iter().zip(names).filter(|(_, n)| !n.is_empty()) {
+            t.b.name(*v, name);
+        }
+        results.into_iter().map(|v| t.val(v)).collect()
+    })
+}
+/// A scalar constant: a value, not an op; it prints where it is used.
+#[track_caller]
+pub(crate) fn constant(lit: Literal) -> Val {
+    at(|t| {
+        t.last = Last::default();
+        let id = t.literal(lit);
+        t.val(id)
+    })
+}
+/// The type of a value.
+#[track_caller]
+pub(crate) fn ty(v: Val) -> Type {
+    at(|t| {
+        let ty = t.type_of(v);
+        t.spoil_next = false; // the use that follows reports for itself
+        ty
+    })
+}
+/// The type of a value, which other checks have seen.
+pub(crate) fn silent_type(v: Val) -> Type {
+    TRACER.with_borrow(|t| match t {
+        Some(t) if v.trace == t.number && v.id.index() < t.homes.len() => t.module().ty(v.id),
+        _ => Type::BOOL,
+    })
+}
+/// The constant that a value is, if it is one.
+pub(crate) fn known(v: Val) -> Option<Literal> {
+    TRACER.with_borrow(|t| {
+        let t = t.as_ref().filter(|t| v.trace == t.number && v.id.index() < t.homes.len())?;
+        t.module().literal(v.id)
+    })
+}
+/// The type of a tile (or scalar) with these lengths. A fault in them spoils the next op.
+#[track_caller]
+pub(crate) fn tile_type(elem: ElemType, dims: &[usize]) -> Type {
+    if let Some(dims) = Dims::new(dims) {
+        return Type::of(elem, dims);
+    }
+    let open = dims.contains(&super::shape::ANY);
+    at(|t| {
+        t.fail(if open { LangFault::OpenShape } else { LangFault::TileSize { dims: dims.to_vec() } });
+        t.spoil_next = true;
+    });
+    let ones = [1; crate::ir::MAX_RANK];
+    Type::of(elem, Dims::new(&ones[..dims.len().min(ones.len())]).unwrap_or(Dims::SCALAR))
+}
+/// A fault of the kernel; tracing goes on, so that all are reported.
+#[track_caller]
+pub(crate) fn fail(fault: LangFault) {
+    at(|t| t.fail(fault));
+}
+/// The handle of a runtime parameter.
+#[track_caller]
+pub(crate) fn parameter(index: usize) -> Val {
+    at(|t| t.module().params.get(index).copied().map_or(Val::FOREIGN, |v| t.val(v)))
+}
+
+/// A closed region, and what its body returned.
+pub(crate) struct Traced<R> {
+    pub region: RegionId,
+    pub out: R,
+}
+/// Traces `body` into a region of its own; `yields` says what it hands back.
+#[track_caller]
+pub(crate) fn region<R>(
+    args: &[Type],
+    names: &[String],
+    body: impl FnOnce(&[Val]) -> R,
+    yields: impl FnOnce(&R) -> Vec<Val>,
+) -> Traced<R> {
+    let args = at(|t| t.open(args, names));
+    let out = body(&args);
+    let yields = yields(&out);
+    let region = at(|t| t.close(&yields));
+    Traced { region, out }
+}
+/// Runs `f` where the values of a closed region may be used: the body of a `while` sees its condition's.
+pub(crate) fn seeing<R>(region: RegionId, f: impl FnOnce() -> R) -> R {
+    let under = |change: fn(&mut Vec<RegionId>, RegionId)| {
+        TRACER.with_borrow_mut(|t| {
+            if let Some(t) = t {
+                change(&mut t.visible, region);
+            }
+        });
+    };
+    under(|v, r| {
+        let at = v.len().saturating_sub(1);
+        v.insert(at, r); // ops still go into the current region
+    });
+    let out = f();
+    under(|v, r| v.retain(|x| *x != r));
+    out
+}
+/// Moves the ops of a closed region into the current one.
+pub(crate) fn splice(region: RegionId) {
+    TRACER.with_borrow_mut(|t| {
+        if let Some(t) = t {
+            t.b.splice(region);
+            let into = t.current();
+            t.merged.insert(region, into);
+        }
+    });
+}
+/// Whether running the ops of a region can be noticed beyond their results: a read may fault, an integer division by
+/// zero leaves an error record.
+pub(crate) fn has_effects(region: RegionId) -> bool {
+    TRACER.with_borrow(|t| {
+        let Some(t) = t else { return false };
+        let m = t.module();
+        m.region(region).ops.iter().any(|op| match &m.op(*op).op {
+            Op::Div(crate::ir::ops::Div { b, .. }) | Op::Rem(crate::ir::ops::Rem { b, .. }) => {
+                m.literal(*b).is_none_or(|lit| lit.as_int() == Some(0)) && m.ty(*b).is(crate::elem::Class::Int)
+            }
+            op => op.effect() != crate::ir::Effect::Pure,
+        })
+    })
+}
+
+/// How many values there were when a statement began.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Mark(u32);
+
+#[doc(hidden)]
+pub fn mark() -> Mark {
+    TRACER.with_borrow(|t| Mark(t.as_ref().map_or(0, |t| t.module().num_values() as u32)))
+}
+/// Names what the last op produced, if it was traced since `mark`.
+#[doc(hidden)]
+pub fn name_last(mark: Mark, name: &str) {
+    TRACER.with_borrow_mut(|t| {
+        if let Some(t) = t {
+            t.name_last(mark, name);
+        }
+    });
+}
+/// Passes a field's value on, and names what the last op produced for it.
+#[doc(hidden)]
+pub fn named<T>(mark: Mark, value: T, name: &str) -> T {
+    name_last(mark, name);
+    value
+}
+/// Remembers `values` as what the last op produced.
+pub(crate) fn set_last(values: &[Val], parts: Vec<String>) {
+    TRACER.with_borrow_mut(|t| {
+        if let Some(t) = t {
+            t.last = Last { values: values.iter().map(|v| v.id).collect(), parts };
+        }
+    });
+}
+/// Names a value outright.
+pub(crate) fn name(v: Val, name: &str) {
+    TRACER.with_borrow_mut(|t| {
+        if let Some(t) = t
+            && v.trace == t.number
+            && v.id.index() < t.homes.len()
+        {
+            t.b.name(v.id, name);
+        }
+    });
+}
+
+/// The call of a `#[device]` function, while its body is traced.
+#[doc(hidden)]
+pub struct Frame(());
+impl Frame {
+    #[track_caller]
+    pub fn enter() -> Frame {
+        let here = Location::caller();
+        TRACER.with_borrow_mut(|t| {
+            if let Some(t) = t {
+                t.here = here;
+                if t.frames.len() >= MAX_CALLS {
+                    t.abort(LangFault::Recursion);
+                }
+                let loc = t.loc();
+                t.frames.push(loc);
+            }
+        });
+        Frame(())
+    }
+}
+impl Drop for Frame {
+    fn drop(&mut self) {
+        TRACER.with_borrow_mut(|t| {
+            if let Some(t) = t {
+                t.frames.pop();
+            }
+        });
+    }
+}

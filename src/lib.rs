@@ -1,0 +1,15 @@
+//! Kernels written once, as annotated Rust functions over tiles: traced to a tile IR, run on a cycle model of a
+//! memory-centric accelerator, later compiled to PTX. `use tilewright::prelude::*;` is what a kernel file needs.
+//! This crate only gathers: the language, the IR and diagnostics are in `tilewright_core`.
+
+pub use tilewright_core as core_api;
+pub use tilewright_core::{diag, ir};
+
+/// What a kernel file imports.
+pub mod prelude {
+    pub use tilewright_core::lang::prelude::*;
+}
+
+/// What generated code calls. No interface for people.
+#[doc(hidden)]
+pub use tilewright_core::lang::rt as __rt;

@@ -1,0 +1,4 @@
+//! The kernel language, end to end: kernels traced to IR, their locations and names, and what errors say.
+
+mod instances;
+mod kernels;
