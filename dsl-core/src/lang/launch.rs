@@ -247,11 +247,14 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The kernel's IR, traced the first time.
+    /// The kernel's IR, traced the first time. To run it too, take `ready()`, which holds the module.
     ///
     /// # Errors
     /// All faults of the kernel at once, each with the user's line.
-    pub fn trace(&self) -> Result<Arc<Module>, Diagnostics> {
+    pub fn trace(self) -> Result<Arc<Module>, Diagnostics> {
+        self.module()
+    }
+    fn module(&self) -> Result<Arc<Module>, Diagnostics> {
         let known = cached(&self.key);
         if let Some(module) = &known
             && !self.retrace
@@ -299,7 +302,7 @@ impl<'a> Launch<'a> {
     /// # Errors
     /// All faults of the kernel, or of the launch, at once.
     pub fn ready(self) -> Result<Ready<'a>, Diagnostics> {
-        let module = self.trace()?;
+        let module = self.module()?;
         let mut found = Diagnostics::default();
         self.check_config(&mut found);
         self.check_lengths(&module, &mut found);

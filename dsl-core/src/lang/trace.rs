@@ -10,6 +10,7 @@ use super::unwind;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::elem::ElemType;
 use crate::ir::loc::Place;
+use crate::ir::verify::verify;
 use crate::ir::{Builder, Dims, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell};
@@ -44,7 +45,10 @@ pub(crate) fn record(subject: &Subject<'_>, body: &dyn Fn()) -> Result<Module, D
             return Err(tracer.found);
         }
     }
-    if tracer.found.is_empty() { Ok(tracer.b.finish()) } else { Err(tracer.found) }
+    tracer.found.finish()?;
+    let module = tracer.b.finish();
+    verify(&module)?;
+    Ok(module)
 }
 
 pub(crate) struct Tracer {
