@@ -35,7 +35,7 @@ impl Ps {
     }
     /// The next multiple of `quantum` (a zero quantum leaves the time as it is).
     pub fn ceil_to(self, quantum: Ps) -> Ps {
-        if quantum.0 == 0 { self } else { Ps(self.0.div_ceil(quantum.0) * quantum.0) }
+        if quantum.0 == 0 { self } else { Ps(self.0.div_ceil(quantum.0).saturating_mul(quantum.0)) }
     }
     pub fn saturating_sub(self, o: Ps) -> Ps {
         Ps(self.0.saturating_sub(o.0))
@@ -52,15 +52,16 @@ impl Rate {
         Ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 }
+/// Sums stop at `Ps::MAX`: no machine, however slow, makes a time wrap.
 impl Add for Ps {
     type Output = Ps;
     fn add(self, o: Ps) -> Ps {
-        Ps(self.0 + o.0)
+        Ps(self.0.saturating_add(o.0))
     }
 }
 impl AddAssign for Ps {
     fn add_assign(&mut self, o: Ps) {
-        self.0 += o.0;
+        *self = *self + o;
     }
 }
 impl Sub for Ps {
@@ -77,5 +78,56 @@ impl fmt::Display for Ps {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} B", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_rounds_a_time_up_to_a_picosecond() {
+        let slice = Rate::per_ns(256);
+        assert_eq!(slice.time_for(0), Ps::ZERO);
+        assert_eq!(slice.time_for(1), Ps(4)); // 1000 / 256 = 3.9
+        assert_eq!(slice.time_for(32), Ps(125)); // 32 * 1000 / 256, exact
+        assert_eq!(slice.time_for(33), Ps(129)); // 128.9
+        assert_eq!(slice.time_for(4 << 20), Ps::from_ns(16384));
+    }
+
+    #[test]
+    fn binary_prefixes_and_odd_rates_do_not_drift() {
+        let gib = Rate(256 << 30);
+        assert_eq!(gib.time_for(256 << 30), Ps::from_ns(1_000_000_000)); // one second, whatever the size
+        let third = Rate(3);
+        assert_eq!(third.time_for(3_000_000), Ps(1_000_000_000_000_000_000));
+        assert_eq!(third.time_for(1), Ps(333_333_333_334));
+    }
+
+    #[test]
+    fn a_time_that_does_not_fit_is_the_largest() {
+        assert_eq!(Rate(1).time_for(u64::MAX), Ps::MAX);
+        assert_eq!(Rate(1).time_for(18_446_744), Ps(18_446_744_000_000_000_000)); // the last whole second that fits
+        assert_eq!(Rate(1).time_for(18_446_745), Ps::MAX);
+        assert_eq!(Ps::MAX + Ps(1), Ps::MAX);
+        assert_eq!(Rate(0).time_for(1), Rate(1).time_for(1)); // no division by zero
+    }
+
+    #[test]
+    fn a_time_is_rounded_up_to_whole_quanta() {
+        let ns = Ps(1000);
+        assert_eq!(Ps(0).ceil_to(ns), Ps(0));
+        assert_eq!(Ps(1).ceil_to(ns), ns);
+        assert_eq!(Ps(1000).ceil_to(ns), ns);
+        assert_eq!(Ps(1001).ceil_to(ns), Ps(2000));
+        assert_eq!(Ps(1001).ceil_to(Ps::ZERO), Ps(1001)); // no quantum
+        assert_eq!(Ps::MAX.ceil_to(ns), Ps::MAX);
+    }
+
+    #[test]
+    fn a_time_prints_in_nanoseconds() {
+        assert_eq!(Ps(1110).to_string(), "1.11 ns");
+        assert_eq!(Ps::from_ns(16384).to_string(), "16384 ns");
+        assert_eq!((Ps(1110).as_ns(), Ps(2_500_000).as_us()), (1.11, 2.5));
     }
 }

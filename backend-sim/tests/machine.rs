@@ -118,3 +118,36 @@ fn the_nearest_file_decides() {
     assert_eq!(machine.status(field::queue::setup), Status::Set);
     assert_eq!(machine.status(field::queue::unit_overhead), Status::Derived);
 }
+
+/// Last start against first: what the published aggregate latency has on top of one user's.
+#[test]
+fn users_start_apart_by_the_published_offsets() {
+    let m = Machine::ahbm();
+    let spread = |users, cubes| m.user_starts(users, cubes).into_iter().max();
+    assert_eq!(spread(1, 8), Some(Ps(0)));
+    assert_eq!(spread(2, 8), Some(Ps(66_020))); // 10 + 8 * 16.16 - 2 * 36.63
+    assert_eq!(spread(4, 4), Some(Ps(114_030))); // 3 * (10 + 4 * 16.16 - 36.63)
+    assert_eq!(spread(2, 1), Some(Ps(32_320))); // 48.48 - 16.16
+    assert_eq!(spread(16, 1), Some(Ps(568_830))); // 15 * 48.48 - 3 * 16.16 - 3 * 36.63
+    assert_eq!(m.user_starts(0, 1), []);
+}
+
+/// The table of docs/machine.md, from the rows. `UPDATE_DOCS=1` rewrites it.
+#[test]
+fn the_manual_lists_every_field() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/machine.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let marker = "from the rows of `backend-sim/src/machine/spec.rs` -->\n";
+    let (before, after) = page.split_once(marker).unwrap();
+    let mut table = "\n| field | AHBM | status | from | to | meaning |\n|---|---|---|---|---|---|\n".to_owned();
+    let ahbm = Machine::ahbm();
+    for id in FieldId::all() {
+        let (row, show) = (id.row(), |units| quantity::show(id.row().kind, units));
+        let (value, status, (min, max)) = (show(ahbm.value(id)), ahbm.status(id), row.range);
+        table += &format!("| `{id}` | {value} | {status} | {} | {} | {} |\n", show(min), show(max), row.doc.trim());
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, format!("{before}{marker}{table}")).unwrap();
+    }
+    assert!(after == table || std::env::var_os("UPDATE_DOCS").is_some(), "UPDATE_DOCS=1 cargo test -p tilewright-sim");
+}

@@ -1,5 +1,6 @@
 //! The machine description: typed fields (`spec`), the rows they come from (`table`), numbers with units (`quantity`),
-//! reading (`load`, texts in `source`, faults in `errors`, their pages in `codes`) and printing (`print`).
+//! reading (`load`, texts in `source`, faults in `errors`, their pages in `codes`), printing (`print`), and the start of
+//! several users (`skew`).
 //! A `Machine` is complete and each value in range once it exists. Not here: what the constants do (the engine).
 
 mod codes;
@@ -7,6 +8,7 @@ mod errors;
 mod load;
 mod print;
 pub mod quantity;
+mod skew;
 mod source;
 mod spec;
 mod table;

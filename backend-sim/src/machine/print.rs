@@ -1,6 +1,7 @@
 //! Prints the machine that is in effect, as a file that loads to the same; and its hash.
 
 use super::errors::quoted;
+use super::quantity::show;
 use super::spec::{Machine, SECTIONS};
 use super::table::FieldId;
 use std::fmt::Write;
@@ -17,6 +18,10 @@ impl Machine {
             }
         }
         out
+    }
+    /// The value of a field as a file writes it, without quotes: `256 GB/s`.
+    pub fn show(&self, id: FieldId) -> String {
+        show(id.row().kind, self.value(id))
     }
     /// The same for machines whose values are the same, whatever their names and statuses (64-bit FNV-1a of the values).
     pub fn hash(&self) -> u64 {
