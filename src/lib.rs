@@ -1,9 +1,15 @@
 //! Kernels written once, as annotated Rust functions over tiles: traced to a tile IR, run on a cycle model of a
 //! memory-centric accelerator, later compiled to PTX. `use tilewright::prelude::*;` is what a kernel file needs.
-//! This crate only gathers: the language, the IR and diagnostics are in `tilewright_core`.
+//! This crate only gathers: the language, the IR and diagnostics are in `tilewright_core`, targets and the command line
+//! (feature `sim`, on by default) in `tilewright_harness`.
 
 pub use tilewright_core as core_api;
 pub use tilewright_core::{diag, ir};
+#[cfg(feature = "sim")]
+pub use tilewright_harness::{
+    cli_main, kernels, registry,
+    runtime::{Report, Runtime},
+};
 
 /// What a kernel file imports.
 pub mod prelude {

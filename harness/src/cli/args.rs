@@ -1,0 +1,131 @@
+//! Flags that several commands share, and their values once read.
+
+use super::Failure;
+use crate::errors;
+use crate::target::Target;
+use clap::{Arg, ArgAction, ArgMatches, builder::EnumValueParser, value_parser};
+use tilewright_core::diag::{Diagnostic, Diagnostics};
+use tilewright_core::launch::Grid;
+use tilewright_sim::machine::Machine;
+
+/// The machine that is used where none is named.
+const SHIPPED: &str = "ahbm";
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Table,
+    Csv,
+    Json,
+}
+
+/// The values of [`machine_args`] and [`output_args`].
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// A shipped machine's name, or a path.
+    pub machine: String,
+    /// `section.field=value`, in the order given.
+    pub sets: Vec<String>,
+    pub format: Format,
+    pub quiet: bool,
+}
+
+/// `--machine`, `--set`.
+pub fn machine_args() -> Vec<Arg> {
+    vec![
+        Arg::new("machine")
+            .long("machine")
+            .value_name("MACHINE")
+            .default_value(SHIPPED)
+            .help("A shipped machine by name, or a machine file"),
+        Arg::new("set")
+            .long("set")
+            .value_name("SECTION.FIELD=VALUE")
+            .action(ArgAction::Append)
+            .help("Change one field of the machine; may be repeated"),
+    ]
+}
+
+/// `--json`, `--csv`, `--quiet`.
+pub fn output_args() -> Vec<Arg> {
+    vec![
+        Arg::new("json").long("json").action(ArgAction::SetTrue).conflicts_with("csv").help("Results as JSON"),
+        Arg::new("csv").long("csv").action(ArgAction::SetTrue).help("Results as CSV, in full precision"),
+        Arg::new("quiet").long("quiet").short('q').action(ArgAction::SetTrue).help("No progress on standard error"),
+    ]
+}
+
+/// `--seed`.
+pub(super) fn seed_arg() -> Arg {
+    Arg::new("seed")
+        .long("seed")
+        .value_name("N")
+        .default_value("1")
+        .value_parser(value_parser!(u64))
+        .help("Seed of the random inputs")
+}
+
+/// `--target`.
+pub(super) fn target_arg() -> Arg {
+    Arg::new("target")
+        .long("target")
+        .value_name("TARGET")
+        .value_parser(EnumValueParser::<Target>::new())
+        .help("Where to run")
+}
+
+/// `--grid`, `--queue-depth`, `--timing-only`.
+pub(super) fn launch_args() -> Vec<Arg> {
+    vec![
+        Arg::new("grid")
+            .long("grid")
+            .value_name("CUBESxPES")
+            .help("Programs to launch instead of the kernel's own choice, as 8x8 or SIPSxCUBESxPES"),
+        Arg::new("queue-depth")
+            .long("queue-depth")
+            .value_name("MESSAGES")
+            .value_parser(value_parser!(u32).range(1..))
+            .help("Messages a queue holds before a send waits"),
+        Arg::new("timing-only")
+            .long("timing-only")
+            .action(ArgAction::SetTrue)
+            .help("Time the kernel without data; values are not computed"),
+    ]
+}
+
+impl Common {
+    pub fn of(matches: &ArgMatches) -> Common {
+        Common {
+            machine: matches.get_one::<String>("machine").cloned().unwrap_or_else(|| SHIPPED.to_string()),
+            sets: matches.get_many::<String>("set").map(|sets| sets.cloned().collect()).unwrap_or_default(),
+            format: match (matches.get_flag("json"), matches.get_flag("csv")) {
+                (true, _) => Format::Json,
+                (false, true) => Format::Csv,
+                (false, false) => Format::Table,
+            },
+            quiet: matches.get_flag("quiet"),
+        }
+    }
+    /// The machine that `--machine` and `--set` describe.
+    ///
+    /// # Errors
+    /// What is wrong with the file or with a `--set`.
+    pub fn open_machine(&self) -> Result<Machine, Diagnostics> {
+        Machine::load(&self.machine, &self.sets)
+    }
+}
+
+/// The value of `--grid`, if it was given.
+pub(super) fn grid(matches: &ArgMatches) -> Result<Option<Grid>, Failure> {
+    let Some(text) = matches.get_one::<String>("grid") else { return Ok(None) };
+    Ok(Some(read_grid(text)?))
+}
+
+fn read_grid(text: &str) -> Result<Grid, Diagnostic> {
+    let lengths: Option<Vec<usize>> = text.split('x').map(|n| n.parse().ok().filter(|n| *n > 0)).collect();
+    match lengths.as_deref() {
+        Some(&[cubes, pes]) => Ok(Grid::cubes(cubes).pes(pes)),
+        Some(&[sips, cubes, pes]) => Ok(Grid::cubes(cubes).pes(pes).sips(sips)),
+        _ => Err(errors::grid(text)),
+    }
+}

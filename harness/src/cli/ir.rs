@@ -1,0 +1,96 @@
+//! `ir KERNEL`: the traced program as text. `ir --list`: the listed instances, one shell word a line.
+//! `ir FILE.tir`: reads, verifies and prints a file.
+
+use super::{Command, Context, Failure, Outcome, pick};
+use crate::errors;
+use crate::inputs::Inputs;
+use crate::registry::Kernels;
+use crate::runtime::Runtime;
+use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser, value_parser};
+use serde_json::json;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::ir::{Module, text, verify};
+
+/// Limit on a file of untrusted text.
+const MAX_BYTES: u64 = 16 << 20;
+
+pub(super) struct Ir;
+
+impl Command for Ir {
+    fn name(&self) -> &'static str {
+        "ir"
+    }
+    fn flags(&self, command: clap::Command, kernels: &Kernels) -> clap::Command {
+        let list = Arg::new("list").long("list").action(ArgAction::SetTrue);
+        let stage = Arg::new("stage").long("stage").value_name("STAGE").default_value("traced").global(true);
+        let loc = Arg::new("loc").long("loc").action(ArgAction::SetTrue).global(true);
+        let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
+        let file = Arg::new("path").value_name("FILE").required(true).value_parser(value_parser!(PathBuf));
+        let command = command.about("Print the tile IR of a kernel or of a .tir file").args([
+            list.help("List the shipped instances, one shell word a line"),
+            stage.value_parser(PossibleValuesParser::new(["traced"])).help("Which form of the program"),
+            loc.help("With the source location of every op"),
+            json.help("Results as JSON"),
+        ]);
+        let command =
+            command.subcommand(clap::Command::new(pick::FILE).about("Read, verify and print a file").arg(file));
+        pick::with_kernels(command, kernels)
+    }
+    fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+        let as_json = matches.get_flag("json");
+        match matches.subcommand() {
+            _ if matches.get_flag("list") => list(as_json, cx),
+            None => Err(pick::no_kernel("ir", cx.kernels)),
+            Some((pick::FILE, sub)) => {
+                let path = sub.get_one::<PathBuf>("path").cloned().unwrap_or_default();
+                print(&path.display().to_string(), &read(&path)?, sub, cx)
+            }
+            Some((name, sub)) => {
+                let instance = pick::instance(name, sub, cx.kernels)?;
+                let mut case = instance.case(Inputs::ShapesOnly, &Runtime::sim().limits())?;
+                let module = case.launch()?.trace()?;
+                print(&instance.to_string(), &module, sub, cx)
+            }
+        }
+    }
+}
+
+fn list(as_json: bool, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+    let instances = cx.kernels.instances();
+    if as_json {
+        let rows = instances.iter().map(|i| json!({"instance": i.to_string(), "about": i.kernel.about()}));
+        writeln!(cx.out, "{}", rows.collect::<serde_json::Value>())?;
+    } else {
+        instances.iter().try_for_each(|i| writeln!(cx.out, "{i}"))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(name: &str, module: &Module, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+    let ir = if matches.get_flag("loc") { text::print_with_locs(module) } else { text::print(module) };
+    match matches.get_flag("json") {
+        true => writeln!(cx.out, "{}", json!({"instance": name, "stage": "traced", "ir": ir}))?,
+        false => write!(cx.out, "{ir}")?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// A module from a file: parsed and verified.
+fn read(path: &Path) -> Result<Module, Diagnostics> {
+    let text = read_text(path).map_err(|why| errors::unreadable(path, why))?;
+    let name = path.display().to_string();
+    let module = text::parse(&text, &name).map_err(|fault| fault.diagnostic(&text, &name))?;
+    verify(&module)?;
+    Ok(module)
+}
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(std::io::Error::other(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
+    }
+    Ok(text)
+}

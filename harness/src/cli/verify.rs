@@ -1,0 +1,149 @@
+//! `verify`: every kernel and instance on every backend present, on random data, against the f64 references.
+
+use super::{Cell, Command, Common, Context, Failure, Format, Outcome, Progress, Sheet, args, note};
+use crate::inputs::Inputs;
+use crate::registry::{Agreement, Instance, Kernels};
+use crate::runtime::{Runtime, machine_facts};
+use crate::target::Target;
+use clap::{Arg, ArgMatches};
+use std::collections::BTreeMap;
+use tilewright_core::diag::Diagnostics;
+
+pub(super) struct Verify;
+
+impl Command for Verify {
+    fn name(&self) -> &'static str {
+        "verify"
+    }
+    fn flags(&self, command: clap::Command, _: &Kernels) -> clap::Command {
+        let kernel = Arg::new("kernel").value_name("KERNEL").num_args(0..);
+        command
+            .about("Check kernels against their f64 references on random data")
+            .arg(kernel.help("Kernels, or instances as `ir --list` prints them [default: all]"))
+            .args(args::machine_args())
+            .args(args::output_args())
+            .args([args::seed_arg(), args::target_arg().help("One backend [default: all that are present]")])
+    }
+    fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+        let common = Common::of(matches);
+        let words: Vec<&String> = matches.get_many("kernel").unwrap_or_default().collect();
+        let instances = instances(&words, cx.kernels)?;
+        let (backends, skipped) = backends(matches.get_one::<Target>("target").copied(), &common)?;
+        let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
+
+        let mut facts = vec![("inputs".to_string(), format!("random, seed {seed}"))];
+        facts.extend(machine_facts(&common.open_machine()?));
+        let mut sheet = Sheet::begin(cx.out, common.format, &COLUMNS, facts)?;
+        let progress = Progress::new("verify", instances.len() * backends.len(), common.quiet);
+        let (mut count, mut wrong) = (Count::default(), Diagnostics::default());
+        for instance in &instances {
+            for backend in &backends {
+                let result = check(instance, backend, seed);
+                count.add(&result);
+                rows(instance, backend.target(), &result).iter().try_for_each(|row| sheet.row(row))?;
+                wrong.0.extend(result.err().into_iter().flat_map(|e| e.0));
+                progress.step(&format!("{instance} on {}", backend.target()));
+            }
+        }
+        drop(progress);
+        sheet.end()?;
+        count.skipped = skipped.iter().map(|(target, why)| (*target, (instances.len(), why.clone()))).collect();
+        count.tell(common.format, cx)?;
+        wrong.finish()?;
+        Ok(if count.disagree == 0 { Outcome::Done } else { Outcome::KernelError })
+    }
+}
+
+const COLUMNS: [&str; 6] = ["instance", "target", "output", "tolerance", "worst", "result"];
+
+/// Without words: all listed instances. A kernel stands for its listed instances.
+fn instances(words: &[&String], kernels: &Kernels) -> Result<Vec<Instance>, Diagnostics> {
+    if words.is_empty() {
+        return Ok(kernels.instances());
+    }
+    let (mut found, mut wrong) = (Vec::new(), Diagnostics::default());
+    for word in words {
+        let listed = !word.contains(':');
+        match kernels.instance(word) {
+            Ok(instance) if listed => found.extend(Instance::all_of(instance.kernel)),
+            Ok(instance) => found.push(instance),
+            Err(e) => wrong.0.extend(e.0),
+        }
+    }
+    wrong.finish()?;
+    Ok(found)
+}
+
+/// The backends to verify on, and those that are not there, with the reason.
+fn backends(
+    wanted: Option<Target>,
+    common: &Common,
+) -> Result<(Vec<Runtime>, BTreeMap<&'static str, String>), Failure> {
+    let machine = common.open_machine()?;
+    if let Some(target) = wanted {
+        return Ok((vec![Runtime::on(target, &machine)?], BTreeMap::new()));
+    }
+    let (mut present, mut skipped) = (Vec::new(), BTreeMap::new());
+    for target in Target::ALL {
+        match Runtime::on(target, &machine) {
+            Ok(backend) => present.push(backend),
+            Err(why) => {
+                skipped.insert(target.name(), why.0.first().map(|d| d.message.clone()).unwrap_or_default());
+            }
+        }
+    }
+    Ok((present, skipped))
+}
+
+fn check(instance: &Instance, backend: &Runtime, seed: u64) -> Result<Vec<Agreement>, Diagnostics> {
+    let mut case = instance.case(Inputs::Random { seed }, &backend.limits())?;
+    case.launch()?.run(&mut backend.clone())?;
+    case.check()
+}
+
+fn rows(instance: &Instance, target: Target, result: &Result<Vec<Agreement>, Diagnostics>) -> Vec<Vec<Cell>> {
+    let row = |rest: [Cell; 4]| [instance.to_string().into(), target.name().into()].into_iter().chain(rest).collect();
+    match result {
+        Ok(outputs) => outputs
+            .iter()
+            .map(|o| {
+                let verdict = o.fault.as_ref().map_or("agrees".to_string(), |fault| format!("DISAGREES: {fault}"));
+                row([o.output.as_str().into(), o.tolerance.to_string().into(), o.worst.into(), verdict.into()])
+            })
+            .collect(),
+        Err(why) => {
+            let reason = why.0.first().map(|d| format!("failed: {} {}", d.code, d.message)).unwrap_or_default();
+            vec![row([Cell::Empty, Cell::Empty, Cell::Empty, reason.into()])]
+        }
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    agree: usize,
+    disagree: usize,
+    failed: usize,
+    skipped: BTreeMap<&'static str, (usize, String)>,
+}
+
+impl Count {
+    fn add(&mut self, result: &Result<Vec<Agreement>, Diagnostics>) {
+        match result {
+            Ok(outputs) if outputs.iter().all(Agreement::agrees) => self.agree += 1,
+            Ok(_) => self.disagree += 1,
+            Err(_) => self.failed += 1,
+        }
+    }
+    /// Under a table; on standard error where standard output is for a machine.
+    fn tell(&self, format: Format, cx: &mut Context<'_>) -> Result<(), Failure> {
+        let skipped: usize = self.skipped.values().map(|(n, _)| n).sum();
+        let Count { agree, disagree, failed, .. } = self;
+        let mut lines = vec![format!("{agree} agree, {disagree} disagree, {failed} failed, {skipped} skipped")];
+        lines.extend(self.skipped.iter().map(|(target, (n, why))| format!("skipped {n} on {target}: {why}")));
+        match format {
+            Format::Table => writeln!(cx.out, "{}", lines.join("\n"))?,
+            Format::Csv | Format::Json => lines.iter().for_each(|line| note(line)),
+        }
+        Ok(())
+    }
+}

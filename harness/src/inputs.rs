@@ -1,0 +1,103 @@
+//! Inputs of a case: random numbers that anyone can make again, or shapes alone.
+//!
+//! The generator is xoshiro256++ (Blackman and Vigna, 2018; crate `rand_xoshiro`), seeded through SplitMix64 from
+//! `seed ^ FNV-1a(name of the tensor)`, so a tensor's elements depend on the seed, its name and its length alone, on
+//! every host. A number in `low..high` is `low + (high - low) * (x >> 11) / 2^53`, rounded once to the element type.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::ops::Range;
+use tilewright_core::data::Stored;
+use tilewright_core::interp::convert;
+use tilewright_core::tensor::Tensor;
+
+/// Where the elements of a case's inputs come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    Random {
+        seed: u64,
+    },
+    /// Tensors without elements: enough to trace and, for most kernels, to time.
+    ShapesOnly,
+}
+
+impl Inputs {
+    /// Numbers from `range`, each rounded to `T`; whole ones for an integer type. `name` sets the stream of numbers:
+    /// give every tensor of a case its own.
+    pub fn uniform<T: Stored, const R: usize>(self, name: &str, dims: [usize; R], range: Range<f64>) -> Tensor<T, R> {
+        let Some(mut numbers) = self.stream(name) else { return Tensor::shape_only(dims) };
+        let mut tensor = Tensor::zeros(dims);
+        for x in tensor.elements_mut() {
+            *x = rounded(range.start + (range.end - range.start) * unit(&mut numbers));
+        }
+        tensor
+    }
+    /// An output: zeros, or a shape alone.
+    pub fn zeros<T: Stored, const R: usize>(self, dims: [usize; R]) -> Tensor<T, R> {
+        match self {
+            Inputs::Random { .. } => Tensor::zeros(dims),
+            Inputs::ShapesOnly => Tensor::shape_only(dims),
+        }
+    }
+    pub fn seed(self) -> Option<u64> {
+        match self {
+            Inputs::Random { seed } => Some(seed),
+            Inputs::ShapesOnly => None,
+        }
+    }
+    fn stream(self, name: &str) -> Option<Xoshiro256PlusPlus> {
+        self.seed().map(|seed| Xoshiro256PlusPlus::seed_from_u64(seed ^ fnv1a(name)))
+    }
+}
+
+/// Rounded once, as a cast of the kernel language would.
+fn rounded<T: Stored>(v: f64) -> T {
+    T::from_bits(convert::literal(v.into(), T::ELEM).bits)
+}
+
+/// A number in `0..1`, a multiple of 2^-53.
+fn unit(numbers: &mut Xoshiro256PlusPlus) -> f64 {
+    (numbers.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tilewright_core::half::bf16;
+
+    #[test]
+    fn numbers_depend_on_seed_and_name_alone() {
+        let draw = |seed, name| Inputs::Random { seed }.uniform::<f64, 1>(name, [4], -1.0..1.0).elements().to_vec();
+        // Committed values: another generator, or another way to use it, would change every published verification.
+        insta::assert_debug_snapshot!(draw(1, "x"), @r"
+        [
+            -0.8280202545820485,
+            0.054659243107056055,
+            -0.30312031487053215,
+            -0.1638771449889429,
+        ]
+        ");
+        assert_eq!(draw(1, "x"), draw(1, "x"));
+        assert_ne!(draw(1, "x"), draw(2, "x"));
+        assert_ne!(draw(1, "x"), draw(1, "y"));
+    }
+    #[test]
+    fn elements_are_the_same_numbers_rounded_to_their_type() {
+        let inputs = Inputs::Random { seed: 7 };
+        let wide = inputs.uniform::<f64, 1>("x", [100], -3.0..3.0);
+        let narrow = inputs.uniform::<bf16, 1>("x", [100], -3.0..3.0);
+        for (wide, narrow) in wide.elements().iter().zip(narrow.elements()) {
+            assert!((wide - narrow.to_f64()).abs() <= wide.abs() / 256.0, "{wide} {narrow}");
+        }
+        assert!(inputs.uniform::<i32, 1>("x", [100], -3.0..3.0).elements().iter().all(|n| n.abs() < 3));
+    }
+    #[test]
+    fn shapes_have_no_elements() {
+        assert!(Inputs::ShapesOnly.uniform::<f32, 2>("x", [2, 3], 0.0..1.0).as_any().data.is_none());
+        assert!(Inputs::ShapesOnly.zeros::<f32, 2>([2, 3]).as_any().data.is_none());
+    }
+}

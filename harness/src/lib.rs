@@ -1,0 +1,25 @@
+//! What every tilewright program shares: the targets, the registry of kernels, and the command line over both
+//! (`run`, `ir`, `verify`, `explain`). It lies below the facade `tilewright`, which hands `cli_main` to users, and so
+//! below every kernel; the shipped binary adds its kernels and the sweeps in `cli/`.
+//!
+//! `registry`: kernels, parameters, instances. `inputs.rs`: random tensors. `agree.rs`: the table of tolerances.
+//! `target.rs`, `runtime.rs`: where a launch runs. `cli`: commands and their output. `errors.rs`: texts and codes.
+
+pub mod agree;
+pub mod cli;
+pub mod errors;
+pub mod inputs;
+mod nearest;
+pub mod registry;
+pub mod runtime;
+pub mod target;
+
+pub use cli::cli_main;
+
+use tilewright_core::diag::CodePage;
+
+/// The pages of every crate from here down, a table each.
+pub fn codes() -> impl Iterator<Item = &'static [CodePage]> {
+    let ours = [errors::CODES, tilewright_sim::machine::CODES, tilewright_core::lang::errors::CODES];
+    ours.into_iter().chain(tilewright_core::ir::codes::CODES.iter().copied())
+}

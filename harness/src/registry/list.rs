@@ -1,0 +1,121 @@
+//! All kernels of a program. An instance is a kernel with settings; it prints as one shell word,
+//! `gqa_decode:mode=A1,elem=f16`, and reads back.
+
+use super::{Case, Kernel, Limits, Settings};
+use crate::errors;
+use crate::inputs::Inputs;
+use std::fmt;
+use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
+
+/// The kernels that a program offers, in the order they are listed, and the error codes of their crates.
+#[derive(Clone, Default)]
+pub struct Kernels {
+    list: Vec<&'static dyn Kernel>,
+    codes: Vec<&'static [CodePage]>,
+}
+
+/// A kernel with settings.
+#[derive(Clone)]
+pub struct Instance {
+    pub kernel: &'static dyn Kernel,
+    pub settings: Settings,
+}
+
+impl Kernels {
+    pub fn new(list: Vec<&'static dyn Kernel>) -> Kernels {
+        Kernels { list, codes: Vec::new() }
+    }
+    /// Adds the pages of a crate's error codes, for `explain`.
+    pub fn with_codes(mut self, pages: &'static [CodePage]) -> Kernels {
+        self.codes.push(pages);
+        self
+    }
+    /// These, then those of `more`.
+    pub fn and(mut self, more: Kernels) -> Kernels {
+        self.list.extend(more.list);
+        self.codes.extend(more.codes);
+        self
+    }
+    pub fn iter(&self) -> impl Iterator<Item = &'static dyn Kernel> {
+        self.list.iter().copied()
+    }
+    pub fn codes(&self) -> &[&'static [CodePage]] {
+        &self.codes
+    }
+    /// The kernel of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(&self, name: &str) -> Result<&'static dyn Kernel, Diagnostics> {
+        self.iter().find(|k| k.name() == name).ok_or_else(|| errors::unknown_kernel(name, self).into())
+    }
+    /// Every listed instance of every kernel.
+    pub fn instances(&self) -> Vec<Instance> {
+        self.iter().flat_map(Instance::all_of).collect()
+    }
+    /// Reads `KERNEL` or `KERNEL:NAME=VALUE,…`.
+    ///
+    /// # Errors
+    /// An unknown kernel or parameter, a value that is not allowed.
+    pub fn instance(&self, word: &str) -> Result<Instance, Diagnostics> {
+        let (name, settings) = word.split_once(':').unwrap_or((word, ""));
+        let kernel = self.find(name)?;
+        Ok(Instance { kernel, settings: Settings::parse(kernel.params(), settings)? })
+    }
+    /// Whether the registry itself can be used.
+    ///
+    /// # Errors
+    /// Two kernels of one name, a parameter named like a flag of the commands (`reserved`), a default or a listed
+    /// instance that its own parameters do not allow.
+    pub fn check(&self, reserved: &[String]) -> Result<(), Diagnostics> {
+        let mut wrong = Diagnostics::default();
+        for (i, kernel) in self.iter().enumerate() {
+            if self.iter().take(i).any(|k| k.name() == kernel.name()) {
+                wrong.push(errors::registered_twice(kernel.name()));
+            }
+            check_params(kernel, reserved, &mut wrong);
+            for instance in Instance::all_of(kernel) {
+                let found = instance.settings.check().err().unwrap_or_default();
+                wrong.0.extend(found.0.into_iter().map(|d| d.note(format!("in the listed instance `{instance}`"))));
+            }
+        }
+        wrong.finish()
+    }
+}
+
+fn check_params(kernel: &dyn Kernel, reserved: &[String], wrong: &mut Diagnostics) {
+    let in_kernel = |d: Diagnostic| d.note(format!("in the parameters of kernel `{}`", kernel.name()));
+    for (i, param) in kernel.params().iter().enumerate() {
+        let taken = kernel.params()[..i].iter().any(|p| p.name == param.name);
+        if taken || reserved.iter().any(|r| r == param.name) {
+            wrong.push(in_kernel(errors::parameter_taken(param.name)));
+        }
+        if !param.values.allow(param.default) {
+            wrong.push(in_kernel(errors::value(param.name, param.default, &param.values)));
+        }
+    }
+}
+
+impl Instance {
+    /// The listed instances of one kernel.
+    pub fn all_of(kernel: &'static dyn Kernel) -> Vec<Instance> {
+        kernel.instances().into_iter().map(|settings| Instance { kernel, settings }).collect()
+    }
+    /// Tensors to run on.
+    ///
+    /// # Errors
+    /// Settings that the parameters or the kernel's contract do not allow.
+    pub fn case(&self, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+        self.settings.check()?;
+        self.kernel.case(&self.settings, inputs, limits)
+    }
+}
+
+/// The shell word.
+impl fmt::Display for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settings = self.settings.to_string();
+        let colon = if settings.is_empty() { "" } else { ":" };
+        write!(f, "{}{colon}{settings}", self.kernel.name())
+    }
+}
