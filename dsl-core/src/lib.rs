@@ -8,6 +8,7 @@ pub mod interp;
 pub mod ir;
 pub mod lang;
 pub mod launch;
+pub mod passes;
 pub mod placement;
 pub mod tensor;
 

@@ -2,6 +2,7 @@
 //! all ops; below it, small enums are matched exhaustively.
 
 use super::convert;
+use super::dispatch::{with_float, with_integer, with_number};
 use super::number::{Bits, FloatLane, Integer, Lane, Number, Real};
 use crate::data::{Data, Stored};
 use crate::elem::ElemType;
@@ -131,102 +132,6 @@ impl Elementwise {
         quotient && elem.is(crate::elem::Class::Int)
     }
 }
-
-/// Runs `$body` with `$T` standing for the element's type; `None` for elements that have no arithmetic.
-macro_rules! with_number {
-    ($elem:expr, $T:ident => $body:expr) => {
-        match $elem {
-            ElemType::F16 => { type $T = half::f16; $body }
-            ElemType::BF16 => { type $T = half::bf16; $body }
-            ElemType::F32 => { type $T = f32; $body }
-            ElemType::F64 => { type $T = f64; $body }
-            ElemType::I8 | ElemType::I16 | ElemType::I32 | ElemType::I64 | ElemType::U8 | ElemType::U16
-            | ElemType::U32 | ElemType::U64 => with_integer!($elem, $T => $body),
-            ElemType::I1 | ElemType::F8E4M3 | ElemType::F8E5M2 => None,
-        }
-    };
-}
-/// The same for integers.
-macro_rules! with_integer {
-    ($elem:expr, $T:ident => $body:expr) => {
-        match $elem {
-            ElemType::I8 => {
-                type $T = i8;
-                $body
-            }
-            ElemType::I16 => {
-                type $T = i16;
-                $body
-            }
-            ElemType::I32 => {
-                type $T = i32;
-                $body
-            }
-            ElemType::I64 => {
-                type $T = i64;
-                $body
-            }
-            ElemType::U8 => {
-                type $T = u8;
-                $body
-            }
-            ElemType::U16 => {
-                type $T = u16;
-                $body
-            }
-            ElemType::U32 => {
-                type $T = u32;
-                $body
-            }
-            ElemType::U64 => {
-                type $T = u64;
-                $body
-            }
-            ElemType::I1
-            | ElemType::F16
-            | ElemType::BF16
-            | ElemType::F32
-            | ElemType::F64
-            | ElemType::F8E4M3
-            | ElemType::F8E5M2 => None,
-        }
-    };
-}
-/// The same for floats with arithmetic.
-macro_rules! with_float {
-    ($elem:expr, $T:ident => $body:expr) => {
-        match $elem {
-            ElemType::F16 => {
-                type $T = half::f16;
-                $body
-            }
-            ElemType::BF16 => {
-                type $T = half::bf16;
-                $body
-            }
-            ElemType::F32 => {
-                type $T = f32;
-                $body
-            }
-            ElemType::F64 => {
-                type $T = f64;
-                $body
-            }
-            ElemType::I1
-            | ElemType::I8
-            | ElemType::I16
-            | ElemType::I32
-            | ElemType::I64
-            | ElemType::U8
-            | ElemType::U16
-            | ElemType::U32
-            | ElemType::U64
-            | ElemType::F8E4M3
-            | ElemType::F8E5M2 => None,
-        }
-    };
-}
-pub(super) use {with_float, with_integer, with_number};
 
 /// What a function of one element is applied to: one scalar, or a whole tile in one loop.
 trait Apply1<W> {
@@ -470,4 +375,13 @@ fn compare_tile<T: Lane>(pred: Pred, a: &[T], b: &[T]) -> Vec<bool> {
         Pred::Eq => T::compare(a, b, T::Wide::eq),
         Pred::Ne => T::compare(a, b, T::Wide::ne),
     }
+}
+
+/// The first zero of an integer tile, and how many there are.
+pub(super) fn zeros(x: &Data) -> Option<(usize, u64)> {
+    with_integer!(x.elem(), T => {
+        let x = T::slice(x)?;
+        let first = x.iter().position(|x| *x == T::ZERO)?;
+        Some((first, x[first..].iter().filter(|x| **x == T::ZERO).count() as u64))
+    })
 }

@@ -1,0 +1,159 @@
+//! From a launch to a run: arguments against parameters, then all programs.
+
+use super::machine::{Finished, Machine};
+use super::memory::{Elements, View};
+use super::pe::Value;
+use super::{Options, Outcome, errors};
+use crate::data::Data;
+use crate::diag::Diagnostics;
+use crate::ir::{Def, Module, Op, Type, ValueId, ViewType};
+use crate::launch::{Arg, Backend, Ready};
+use std::sync::Arc;
+
+/// Programs that one launch may have here.
+const MAX_PROGRAMS: usize = 1 << 24;
+
+/// Runs a launch to its end; results are in its `ViewMut` tensors.
+///
+/// # Errors
+/// What does not fit in the launch, or all that went wrong in the run. After faults that do not stop a program (an access
+/// outside a view, a division by zero, an assertion) the tensors hold what the others computed.
+pub fn run(ready: Ready<'_>, options: &Options) -> Result<Outcome, Diagnostics> {
+    Interp::new(*options).execute(ready)
+}
+
+/// The interpreter as a backend.
+#[derive(Clone, Debug, Default)]
+pub struct Interp {
+    pub options: Options,
+    prints: Vec<String>,
+}
+
+impl Interp {
+    pub fn new(options: Options) -> Interp {
+        Interp { options, prints: Vec::new() }
+    }
+    /// What the last launch printed, also if it failed.
+    pub fn prints(&self) -> &[String] {
+        &self.prints
+    }
+}
+
+impl Backend for Interp {
+    type Report = Outcome;
+    fn execute(&mut self, ready: Ready<'_>) -> Result<Outcome, Diagnostics> {
+        self.prints.clear();
+        let module: Arc<Module> = ready.module;
+        let (grid, depth) = (ready.config.grid, ready.config.queue_depth);
+        let mut faults = Vec::new();
+        match grid.num_programs() {
+            Some(0) => faults.push(format!("the grid has no programs: {grid}")),
+            Some(n) if n <= MAX_PROGRAMS => {}
+            _ => faults.push(format!("the grid has more than {MAX_PROGRAMS} programs: {grid}")),
+        }
+        let views = bind(&module, ready.args, &mut faults);
+        check_lens(&module, &views, &mut faults);
+        if !faults.is_empty() {
+            return Err(Diagnostics(faults.into_iter().map(errors::launch).collect()));
+        }
+        let registers = registers(&module, &views);
+        let views = views.into_iter().map(|p| if let Bound::View(v) = p { Some(v) } else { None }).collect();
+        let machine = Machine::new(&module, grid, depth, views, &self.options);
+        let Finished { prints, steps, control, errors } = machine.run(&registers, &self.options);
+        self.prints.clone_from(&prints);
+        errors.finish()?;
+        Ok(Outcome { prints, steps, control })
+    }
+}
+
+/// An argument that fits its parameter.
+enum Bound<'a> {
+    Scalar(crate::ir::Literal),
+    View(View<'a>),
+    /// Does not fit; the launch fails.
+    Nothing,
+}
+
+fn bind<'a>(m: &Module, args: Vec<Arg<'a>>, faults: &mut Vec<String>) -> Vec<Bound<'a>> {
+    if args.len() != m.params.len() {
+        faults.push(format!("`{}` has {} parameters, {} arguments given", m.name, m.params.len(), args.len()));
+    }
+    let mut bound = Vec::new();
+    for (&param, arg) in m.params.iter().zip(args) {
+        let name = m.value(param).name.as_deref().unwrap_or("?");
+        bound.push(bind_one(m.ty(param), arg).unwrap_or_else(|fault| {
+            faults.push(format!("argument `{name}` of `{}`: {fault}", m.name));
+            Bound::Nothing
+        }));
+    }
+    bound
+}
+fn bind_one(ty: Type, arg: Arg<'_>) -> Result<Bound<'_>, String> {
+    match (ty, arg) {
+        (Type::Scalar(elem), Arg::Scalar(value)) if value.elem == elem => Ok(Bound::Scalar(value)),
+        (Type::View(view), Arg::View(t)) if !view.writable => {
+            fits(&view, t.elem, &t.dims, t.data.as_ref())?;
+            bind_view(&t.dims, t.data.as_ref().map_or(Elements::Missing, Elements::Read))
+        }
+        (Type::View(view), Arg::ViewMut(t)) => {
+            fits(&view, t.elem, &t.dims, t.data.as_ref())?;
+            bind_view(&t.dims, t.data.as_mut().map_or(Elements::Missing, Elements::Write))
+        }
+        (_, Arg::Scalar(value)) => Err(format!("expected {ty}, found a scalar {}", value.elem)),
+        (_, Arg::View(t)) => Err(format!("expected {ty}, found a read-only tensor of {}", t.elem)),
+        (_, Arg::ViewMut(t)) => Err(format!("expected {ty}, found a tensor of {}", t.elem)),
+    }
+}
+fn bind_view<'a>(dims: &[usize], elements: Elements<'a>) -> Result<Bound<'a>, String> {
+    View::new(dims, elements).map(Bound::View).ok_or_else(|| format!("a tensor of lengths {dims:?} is too large"))
+}
+/// Whether a tensor is what the view's type says.
+fn fits(view: &ViewType, elem: crate::elem::ElemType, dims: &[usize], data: Option<&Data>) -> Result<(), String> {
+    let found = || format!("expected {}, found a tensor of {elem} with lengths {dims:?}", Type::View(*view));
+    if elem != view.elem || dims.len() != usize::from(view.rank) {
+        return Err(found());
+    }
+    let mut stride = 1usize;
+    for (i, len) in dims.iter().enumerate().rev() {
+        let same = |fixed: Option<u32>, is: usize| fixed.is_none_or(|n| n as usize == is);
+        if !same(view.dims[i], *len) || !same(view.strides[i], stride) {
+            return Err(found());
+        }
+        stride = stride.saturating_mul(*len);
+    }
+    match data {
+        Some(data) if data.elem() != elem || data.len() != stride => {
+            Err(format!("a tensor of lengths {dims:?} holds {} elements of {}", data.len(), data.elem()))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+/// `len` is an i32: an axis that the kernel asks for may not be longer.
+fn check_lens(m: &Module, bound: &[Bound<'_>], faults: &mut Vec<String>) {
+    m.each_op(&mut |op| {
+        if let Op::Len(o) = &m.op(op).op
+            && let Def::Param(i) = m.def(o.view)
+            && let Some(Bound::View(view)) = bound.get(i as usize)
+            && let Some(len) = view.len(o.axis.0).filter(|len| i32::try_from(*len).is_err())
+        {
+            let fault =
+                format!("`len` of axis {} is asked for, but {len} does not fit i32; pass it as a parameter", o.axis.0);
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+    });
+}
+/// What every program starts with: parameters and constants.
+fn registers(m: &Module, bound: &[Bound<'_>]) -> Vec<Value> {
+    let value = |v: ValueId| match m.def(v) {
+        Def::Const(lit) => Value::Scalar(lit),
+        Def::Param(i) => match bound.get(i as usize) {
+            Some(Bound::Scalar(lit)) => Value::Scalar(*lit),
+            Some(Bound::View(_)) => Value::View(i as usize),
+            Some(Bound::Nothing) | None => Value::Unset,
+        },
+        Def::Result(..) | Def::Arg(..) => Value::Unset,
+    };
+    (0..m.num_values() as u32).map(|v| value(ValueId(v))).collect()
+}

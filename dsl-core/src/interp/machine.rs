@@ -1,0 +1,279 @@
+//! What programs share, and who runs next. A program runs until it waits or ends; one that may go on is queued. Which
+//! program runs first never shows in values: queues have one sender and one receiver, and float atomics are applied in
+//! the order of program ids.
+
+use super::Options;
+use super::errors;
+use super::memory::{Atomic, View, Window};
+use super::mesh::Mesh;
+use super::pe::{Halt, Pe, Stop, Value, Wait};
+use super::plan::{ControlTrace, Plan};
+use super::print;
+use super::queues::{Barriers, Queues};
+use super::record::Records;
+use super::stall::{self, Leftover, Scene, Waiting, WaitsFor};
+use crate::data::Data;
+use crate::diag::Diagnostics;
+use crate::ir::ops::Scope;
+use crate::ir::{Module, OpId};
+use crate::launch::Grid;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A limit of the run that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    Steps(u64),
+    Time(Duration),
+}
+
+/// An atomic that waits for its turn.
+#[derive(Debug)]
+pub(super) struct LoggedAtomic {
+    pub view: usize,
+    pub f: Atomic,
+    pub window: Window,
+    pub tile: Arc<Data>,
+}
+
+/// All programs of a launch, and what they share.
+pub(super) struct Machine<'m, 'a> {
+    pub m: &'m Module,
+    pub plan: Plan,
+    pub grid: Grid,
+    pub mesh: Mesh,
+    pub queues: Queues,
+    pub records: Records,
+    pub steps: u64,
+    /// By parameter; `None` for scalars.
+    views: Vec<Option<View<'a>>>,
+    max_steps: u64,
+    deadline: Option<(Instant, Duration)>,
+    barriers: Barriers,
+    prints: Vec<(usize, String)>,
+    ready: VecDeque<usize>,
+    /// By program: whether it has ended.
+    ended: Vec<bool>,
+    /// The first program that has not ended; its atomics need not wait.
+    first_open: usize,
+    logged: BTreeMap<usize, Vec<LoggedAtomic>>,
+    /// Programs that had to stop, by op and reason: the first, and how many.
+    halts: Vec<(OpId, Halt, usize, u64)>,
+    trace: ControlTrace,
+}
+
+/// What a run leaves behind.
+pub(super) struct Finished {
+    pub prints: Vec<String>,
+    pub steps: u64,
+    pub control: ControlTrace,
+    pub errors: Diagnostics,
+}
+
+impl<'m, 'a> Machine<'m, 'a> {
+    /// `grid` has at least one program, as many as `usize` holds.
+    pub(super) fn new(m: &'m Module, grid: Grid, depth: u32, views: Vec<Option<View<'a>>>, options: &Options) -> Self {
+        let plan = Plan::of(m);
+        let trace = ControlTrace { sources: plan.sources.clone(), ..ControlTrace::default() };
+        Machine {
+            m,
+            plan,
+            grid,
+            mesh: options.mesh,
+            queues: Queues::new(depth),
+            records: Records::default(),
+            steps: 0,
+            views,
+            max_steps: options.max_steps,
+            deadline: options.max_time.map(|t| (Instant::now(), t)),
+            barriers: Barriers::default(),
+            prints: Vec::new(),
+            ready: VecDeque::new(),
+            ended: vec![false; grid.num_programs().unwrap_or(0)],
+            first_open: 0,
+            logged: BTreeMap::new(),
+            halts: Vec::new(),
+            trace,
+        }
+    }
+    /// Runs all programs, which start with these registers.
+    pub(super) fn run(mut self, registers: &[Value], options: &Options) -> Finished {
+        let programs = self.ended.len();
+        let mut waiting: Vec<Option<Box<Pe>>> = Vec::new();
+        waiting.resize_with(programs, || None);
+        let mut started = 0;
+        let mut cut_short = Diagnostics::default();
+        loop {
+            let pe = match self.ready.pop_front() {
+                Some(id) => waiting[id].take(),
+                None if started < programs => {
+                    let id = options.order.program(started, programs);
+                    started += 1;
+                    Some(Box::new(Pe::new(id, self.m, registers.to_vec())))
+                }
+                None => break,
+            };
+            let Some(mut pe) = pe else { continue };
+            let id = pe.id;
+            match pe.run(&mut self) {
+                Stop::Ended => self.end(*pe),
+                Stop::Waits(op, on) => {
+                    pe.wait = Some((op, on));
+                    waiting[id] = Some(pe);
+                }
+                Stop::Halted(op, halt) => {
+                    self.halt(op, halt, id);
+                    self.end(*pe);
+                }
+                Stop::Limit(op, limit) => {
+                    cut_short.push(errors::limit(self.scene(), op, id, limit));
+                    break;
+                }
+            }
+        }
+        let errors = if cut_short.is_empty() { self.errors(&waiting) } else { cut_short };
+        self.finish(errors)
+    }
+    fn scene(&self) -> Scene<'m> {
+        Scene { module: self.m, grid: self.grid }
+    }
+    /// Counts an op; tells if a limit is reached.
+    pub(super) fn tick(&mut self) -> Option<Limit> {
+        if self.steps >= self.max_steps {
+            return Some(Limit::Steps(self.max_steps));
+        }
+        self.steps += 1;
+        // A look at the clock costs more than a scalar op.
+        match self.deadline {
+            Some((start, limit)) if self.steps.is_multiple_of(64) && start.elapsed() > limit => {
+                Some(Limit::Time(limit))
+            }
+            _ => None,
+        }
+    }
+    pub(super) fn view(&self, param: usize) -> Option<&View<'a>> {
+        self.views.get(param)?.as_ref()
+    }
+    pub(super) fn view_mut(&mut self, param: usize) -> Option<&mut View<'a>> {
+        self.views.get_mut(param)?.as_mut()
+    }
+    pub(super) fn wake(&mut self, program: usize) {
+        self.ready.push_back(program);
+    }
+    pub(super) fn print(&mut self, program: usize, format: &str, values: &[String]) {
+        self.prints.push((program, print::line(format, values)));
+    }
+
+    /// Applies an atomic, or keeps it until it is its program's turn.
+    pub(super) fn atomic(&mut self, program: usize, a: LoggedAtomic) -> Result<(), Halt> {
+        let waits = program != self.first_open && a.f.depends_on_order(a.tile.elem());
+        if !waits {
+            return self.apply(&a);
+        }
+        let missing = self.view(a.view).is_none_or(|v| v.data().is_none());
+        if missing {
+            return Err(Halt::NeedsData(a.view));
+        }
+        self.logged.entry(program).or_default().push(a);
+        Ok(())
+    }
+    fn apply(&mut self, a: &LoggedAtomic) -> Result<(), Halt> {
+        let done = self.view_mut(a.view).and_then(|v| v.atomic(a.f, &a.window, &a.tile));
+        done.ok_or(Halt::NeedsData(a.view))
+    }
+    /// Applies what a program's atomics have left for later.
+    pub(super) fn apply_logged(&mut self, program: usize) {
+        for a in self.logged.remove(&program).unwrap_or_default() {
+            // It has data, or it would not have been logged.
+            let _ = self.apply(&a);
+        }
+    }
+    /// The program reaches a barrier. True if it was the last of the scope and may go on at once.
+    pub(super) fn arrive(&mut self, scope: Scope, program: usize) -> bool {
+        let Some(all) = self.barriers.arrive(self.grid, scope, program) else { return false };
+        for p in all {
+            self.apply_logged(p);
+            if p != program {
+                self.wake(p);
+            }
+        }
+        true
+    }
+    fn end(&mut self, pe: Pe) {
+        if !pe.trace.is_empty() {
+            self.trace.values.insert(pe.id, pe.trace);
+        }
+        self.ended[pe.id] = true;
+        while self.ended.get(self.first_open) == Some(&true) {
+            self.apply_logged(self.first_open);
+            self.first_open += 1;
+        }
+        self.apply_logged(self.first_open);
+    }
+    fn halt(&mut self, op: OpId, halt: Halt, program: usize) {
+        let same = |(o, h, ..): &&mut (OpId, Halt, usize, u64)| *o == op && h.is_like(&halt);
+        match self.halts.iter_mut().find(same) {
+            Some((_, known, first, count)) => {
+                *count += 1;
+                if program < *first {
+                    (*known, *first) = (halt, program);
+                }
+            }
+            None => self.halts.push((op, halt, program, 1)),
+        }
+    }
+
+    /// What went wrong, after no program can run. A program that had to stop leaves others waiting, so then only that
+    /// is told.
+    fn errors(&mut self, waiting: &[Option<Box<Pe>>]) -> Diagnostics {
+        let scene = self.scene();
+        let mut out = Diagnostics::default();
+        self.halts.sort_by_key(|(op, _, first, _)| (*op, *first));
+        for (op, halt, first, count) in &self.halts {
+            out.push(errors::halted(scene, *op, halt, *first, *count));
+        }
+        if self.halts.is_empty() {
+            let waits: Vec<Waiting> = waiting.iter().flatten().filter_map(|pe| self.waits(pe)).collect();
+            out.0.extend(stall::report(scene, &waits).0);
+            if waits.is_empty() {
+                out.0.extend(stall::leftovers(scene, &self.leftovers()).0);
+            }
+        }
+        for r in std::mem::take(&mut self.records).into_sorted() {
+            out.push(errors::record(scene, &r));
+        }
+        out
+    }
+    fn waits(&self, pe: &Pe) -> Option<Waiting> {
+        let (op, wait) = pe.wait?;
+        let link = |port| self.mesh.link(self.grid, pe.id, port).ok();
+        let on = match wait {
+            Wait::Message(port) => {
+                let q = self.queues.get((pe.id, port))?;
+                WaitsFor::Message { port, from: link(port)?.0, received: q.received, last_send: q.last_send }
+            }
+            Wait::Space(port) => {
+                let to = link(port)?;
+                let q = self.queues.get(to)?;
+                let queued = q.messages.len() as u64;
+                WaitsFor::Space { port, to: to.0, queued, received: q.received, last_recv: q.last_recv }
+            }
+            Wait::Barrier(scope) => WaitsFor::Barrier { scope },
+        };
+        Some(Waiting { program: pe.id, op, on })
+    }
+    fn leftovers(&self) -> Vec<Leftover> {
+        let left = self.queues.leftovers().into_iter().filter_map(|(to, q)| {
+            let send = q.messages.front()?.send;
+            Some(Leftover { from: q.from, to, count: q.messages.len() as u64, send, last_recv: q.last_recv })
+        });
+        left.collect()
+    }
+    fn finish(mut self, errors: Diagnostics) -> Finished {
+        // Stable: the lines of one program stay in order.
+        self.prints.sort_by_key(|(program, _)| *program);
+        let prints = self.prints.into_iter().map(|(_, line)| line).collect();
+        Finished { prints, steps: self.steps, control: self.trace, errors }
+    }
+}

@@ -1,0 +1,6 @@
+//! The reference interpreter and the passes that call it, against oracles that share nothing with them.
+
+mod support;
+
+mod scalar;
+mod smoke;
