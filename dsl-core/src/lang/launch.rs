@@ -207,6 +207,10 @@ impl<'a> Launch<'a> {
     }
     pub fn const_param<C: Comptime>(&mut self, name: &str, value: C) {
         self.comptime(name, &value);
+        if let (Some(last), Some(&super::shape::ANY)) = (self.key_text.last_mut(), (&value as &dyn Any).downcast_ref())
+        {
+            last.1 = "ANY".to_string();
+        }
     }
     pub fn comptime<C: Comptime>(&mut self, name: &str, value: &C) {
         self.key.parts.push(KeyPart::Value(Arc::new(value.clone())));

@@ -23,8 +23,10 @@ pub use elem::{Bits, DotInto, Elem, Float, Int, Num};
 pub use flow::unroll;
 pub use handle::{Handle, Scalar, Tile};
 pub use launch::{Comptime, Launch, Param};
-pub use operand::{Operand, full, scalar, zeros};
-pub use program::{barrier, composite, cube_id, keep, num_cubes, num_pes, num_programs, pe_id, program_id, recv, send};
+pub use operand::{Operand, full, scalar, zero, zeros};
+pub use program::{
+    barrier, composite, cube_id, keep, num_cubes, num_pes, num_programs, pe_id, program_id, recv, recv_like, send,
+};
 pub use shape::{ANY, Along, Axis, AxisOf, D1, D2, D3, D4, DropAxis, Shape, WithRows};
 pub use tile::{dot, dot_acc, dot_acc_tf32, dot_tf32, iota};
 pub use value::Value;
@@ -51,9 +53,9 @@ pub mod prelude {
         ANY, Along, Axis, AxisOf, Bits, Comptime, D1, D2, D3, D4, DotInto, DropAxis, Elem, Float, Handle, Index, Int,
         Launch, Num, Operand, Place, Scalar, Shape, Tile, Value, View, ViewMut, WithRows, barrier, composite, cube_id,
         dot, dot_acc, dot_acc_tf32, dot_tf32, full, iota, keep, num_cubes, num_pes, num_programs, pe_id, program_id,
-        recv, scalar, send, unroll, zeros,
+        recv, recv_like, scalar, send, unroll, zero, zeros,
     };
-    pub use crate::elem::{F8E4M3, F8E5M2};
+    pub use crate::elem::{ElemType, F8E4M3, F8E5M2};
     pub use crate::ir::ops::{Cache, Dir, Port, Scope};
     pub use crate::launch::Grid;
     pub use crate::placement::Placement;

@@ -126,6 +126,11 @@ pub fn zeros<T: Elem, S: Shape>() -> Tile<T, S> {
     let zero = at_shape(like, Literal::zero(T::ELEM));
     Tile::of(zero)
 }
+/// Zero of any element type (`false`, for `bool`), where a literal could not say which.
+#[track_caller]
+pub fn zero<T: Elem>() -> Scalar<T> {
+    Scalar::of(at_shape(Type::Scalar(T::ELEM), Literal::zero(T::ELEM)))
+}
 #[track_caller]
 fn at_shape(like: Type, lit: Literal) -> Val {
     splat(trace::constant(lit), like)

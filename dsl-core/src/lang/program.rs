@@ -40,10 +40,19 @@ pub fn send<V: Value>(port: Port, value: V) {
 /// One message per tile of `V`, in order; waits while the queue is empty. The use decides what `V` is.
 #[track_caller]
 pub fn recv<V: Value>(port: Port) -> V {
+    let types = part_types::<V>().into_iter().map(|part| trace::tile_type(part.elem, part.dims)).collect();
+    received(port, types)
+}
+/// A message of the types that `like` has: what `recv` is for tiles whose lengths are `ANY`.
+#[track_caller]
+pub fn recv_like<V: Value>(port: Port, like: V) -> V {
+    received(port, vals_of(&like).into_iter().map(trace::ty).collect())
+}
+#[track_caller]
+fn received<V: Value>(port: Port, types: Vec<Type>) -> V {
     let parts = part_names::<V>("");
     let mut vals = Vec::with_capacity(parts.len());
-    for (part, name) in part_types::<V>().into_iter().zip(&parts) {
-        let ty = trace::tile_type(part.elem, part.dims);
+    for (ty, name) in types.into_iter().zip(&parts) {
         let v = trace::emit(ty, |_| ops::Recv { port, to: ResultType(ty) }.into());
         // Fields have names of their own; the parts of a tuple wait for the variable's.
         if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
