@@ -4,3 +4,8 @@
 pub mod machine;
 pub mod placement;
 pub mod units;
+
+use tilewright_core::diag::CodePage;
+
+/// The pages of this crate's error codes, a table per module.
+pub const CODES: &[&[CodePage]] = &[machine::CODES, placement::CODES];

@@ -20,6 +20,8 @@ use tilewright_core::diag::CodePage;
 
 /// The pages of every crate from here down, a table each.
 pub fn codes() -> impl Iterator<Item = &'static [CodePage]> {
-    let ours = [errors::CODES, tilewright_sim::machine::CODES, tilewright_core::lang::errors::CODES];
-    ours.into_iter().chain(tilewright_core::ir::codes::CODES.iter().copied())
+    let ours = [errors::CODES, tilewright_core::lang::errors::CODES];
+    ours.into_iter()
+        .chain(tilewright_sim::CODES.iter().copied())
+        .chain(tilewright_core::ir::codes::CODES.iter().copied())
 }
