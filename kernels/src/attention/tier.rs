@@ -1,0 +1,41 @@
+//! Which commands the accelerator is given for one KV tile. The values are the same in every tier.
+
+use super::Partial;
+use tilewright::prelude::*;
+
+/// Which commands the accelerator is given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Tier {
+    /// One command per tile op.
+    Plain,
+    /// `Q . K^T` as a composite command, the rest op by op.
+    Composite,
+    /// `Q . K^T`, and softmax, `P . V` and the merge, as two composite commands.
+    Fused,
+}
+
+/// `q . k^T`, as a command of its own or as a composite.
+#[device]
+pub fn scores<T: DotInto<A>, A: Num, const M: usize, const N: usize, const D: usize>(
+    as_composite: bool,
+    q: Tile<T, D2<M, D>>,
+    k: Tile<T, D2<N, D>>,
+) -> Tile<A, D2<M, N>> {
+    if as_composite { composite(|| dot(q, k.trans())) } else { dot(q, k.trans()) }
+}
+
+/// One more KV tile in the chosen tier. The first two keep part and merge apart: that is what they are charged for.
+#[device]
+pub fn attend<T: Elem + DotInto<A>, A: Float, const M: usize, const N: usize, const D: usize>(
+    tier: Tier,
+    so_far: Partial<A, M, D>,
+    q: Tile<T, D2<M, D>>,
+    k: Tile<T, D2<N, D>>,
+    v: Tile<T, D2<N, D>>,
+) -> Partial<A, M, D> {
+    let s = scores(tier != Tier::Plain, q, k);
+    match tier {
+        Tier::Plain | Tier::Composite => so_far.merge(Partial::of_tile(s, v)),
+        Tier::Fused => composite(|| so_far.online_softmax_step(s, v)),
+    }
+}

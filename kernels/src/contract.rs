@@ -1,0 +1,42 @@
+//! Launch contracts: the codes of what a kernel refuses before anything runs (05xx), and the texts that explain them.
+
+use tilewright::diag::{CodePage, Diagnostic};
+
+macro_rules! contract_codes {
+    ($($Name:ident = $code:literal, $title:literal, $page:literal;)*) => {
+        /// A clause of a launch contract.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Clause { $(#[doc = $title] $Name,)* }
+        impl Clause {
+            pub fn code(self) -> &'static str { match self { $(Clause::$Name => $code,)* } }
+        }
+        /// The pages of `tilewright explain`.
+        pub const CODES: &[CodePage] = &[$(CodePage { code: $code, title: $title, page: $page }),*];
+    };
+}
+
+contract_codes! {
+    KvPerCube = "TW-E0551", "KV heads per cube must be 1, 2, 4 or 8",
+        "A cube has 8 PEs. The mappings A1, A2, A4 and B give each KV head 8, 4, 2 or 1 of them, so a cube holds 1, 2, 4 or 8 KV heads. Choose a mapping with `--mode A1|A2|A4|B`.";
+    OneQuery = "TW-E0552", "decode takes one query token",
+        "The decode kernel attends from one new token (T_q = 1) to the whole context. For more query tokens use a prefill kernel.";
+    Cubes = "TW-E0553", "the number of cubes must be the KV heads divided by the KV heads per cube",
+        "Each cube works on `kv_per_cube` KV heads, so h_kv heads need exactly h_kv / kv_per_cube cubes. Leave `--cubes` out to get that number.";
+    QueryHeads = "TW-E0554", "the query heads must be a multiple of the KV heads",
+        "In grouped-query attention every KV head serves the same number of query heads, G = h_q / h_kv.";
+    WholeTiles = "TW-E0555", "the context must be a whole number of tiles per PE",
+        "The tokens of a KV head are cut over the PEs of its group, and each PE works through its part in tiles of equal length. S_kv must be a multiple of (PEs per group) x (tile length).";
+    Scratch = "TW-E0556", "the tiles do not fit into a PE's scratch",
+        "Query, key and value tile, scores and partials of one step must lie in the scratch of a PE at the same time. Choose a shorter tile (`--tile`) or a machine with more scratch (`--set scratch.capacity=...`).";
+    Sizes = "TW-E0557", "a size is zero or too large",
+        "Every length of a tensor and of a tile is at least 1, a tile has at most 4194304 elements, and a tensor at most 2^40.";
+    Accumulator = "TW-E0559", "the accumulator cannot hold the product",
+        "f16 products accumulate in f16 or f32, bf16 products in f32.";
+    Divides = "TW-E0558", "a length must be a multiple of another",
+        "The kernel works in whole tiles along this axis.";
+}
+
+/// An error of this clause.
+pub fn refuse(clause: Clause, message: String, next: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(clause.code(), message).next(next)
+}

@@ -1,0 +1,171 @@
+//! The decode kernel on the command line: parameters, configurations, random tensors, the check.
+
+use super::{Plan, Problem, launch, placements, reference};
+use crate::attention::Tier;
+use crate::widened;
+use ndarray::{Array3, Dim};
+use tilewright::diag::Diagnostics;
+use tilewright::prelude::*;
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+
+/// A mapping of KV heads to cubes and PEs, as the published studies name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// One KV head a cube, 8 PEs a head.
+    A1,
+    /// Two KV heads a cube, 4 PEs each.
+    A2,
+    /// Four KV heads a cube, 2 PEs each.
+    A4,
+    /// Eight KV heads a cube, one PE each.
+    B,
+}
+
+impl Mode {
+    pub const ALL: [Mode; 4] = [Mode::A1, Mode::A2, Mode::A4, Mode::B];
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::A1 => "A1",
+            Mode::A2 => "A2",
+            Mode::A4 => "A4",
+            Mode::B => "B",
+        }
+    }
+    pub fn kv_per_cube(self) -> usize {
+        match self {
+            Mode::A1 => 1,
+            Mode::A2 => 2,
+            Mode::A4 => 4,
+            Mode::B => 8,
+        }
+    }
+    pub fn from_name(name: &str) -> Option<Mode> {
+        Mode::ALL.into_iter().find(|m| m.name() == name)
+    }
+}
+
+/// Comptime configuration: tokens of a KV tile. AHBM's is the published one; the others wait for their backend.
+const TILE: &str = "1024";
+
+const PARAMS: &[Param] = &[
+    Param::one_of("mode", &["A1", "A2", "A4", "B"], "A1", "how KV heads map to cubes: 1, 2, 4 or 8 KV heads a cube"),
+    Param::integer("kv-per-cube", 0..=1 << 20, "0", "KV heads a cube, instead of --mode (0: as the mode says)"),
+    Param::integer("s-kv", 0..=1 << 40, "8192", "context length in tokens"),
+    Param::integer("t-q", 0..=1 << 20, "1", "query tokens; decode takes one"),
+    Param::integer("h-q", 0..=1 << 20, "64", "query heads"),
+    Param::integer("h-kv", 0..=1 << 20, "8", "KV heads"),
+    Param::integer("d-head", 0..=1 << 20, "64", "length of a head vector"),
+    Param::integer("cubes", 0..=1 << 20, "0", "cubes of the launch (0: as many as the mapping needs)"),
+    Param::integer("tile", 0..=1 << 30, TILE, "tokens of a KV tile"),
+    Param::one_of("elem", &["f16", "bf16"], "f16", "element type of the tensors"),
+    Param::one_of("acc", &["f16", "f32"], "f16", "element type of scores, sums and outputs on the way"),
+];
+
+/// The decode kernel as the command line and the self-test see it.
+pub const GQA_DECODE: KernelDef = KernelDef {
+    name: "gqa_decode",
+    about: "grouped-query attention, decode, short context: one query token against the KV cache",
+    params: PARAMS,
+    instances: &[
+        "mode=A1,elem=f16,acc=f16",
+        "mode=A2,elem=f16,acc=f16",
+        "mode=A4,elem=f16,acc=f16",
+        "mode=B,elem=f16,acc=f16",
+        "mode=A1,elem=f16,acc=f32",
+        "mode=A2,elem=f16,acc=f32",
+        "mode=A4,elem=f16,acc=f32",
+        "mode=B,elem=f16,acc=f32",
+        "mode=A1,elem=bf16,acc=f32",
+        "mode=A2,elem=bf16,acc=f32",
+        "mode=A4,elem=bf16,acc=f32",
+        "mode=B,elem=bf16,acc=f32",
+    ],
+    case,
+};
+
+fn problem(s: &Settings) -> Result<Problem, Diagnostics> {
+    let or = |n: usize, default: usize| if n == 0 { default } else { n };
+    let mode = Mode::from_name(s.text("mode")?).unwrap_or(Mode::A1);
+    Ok(Problem {
+        h_q: s.integer("h-q")?,
+        h_kv: s.integer("h-kv")?,
+        d_head: s.integer("d-head")?,
+        t_q: s.integer("t-q")?,
+        s_kv: s.integer("s-kv")?,
+        kv_per_cube: or(s.integer("kv-per-cube")?, mode.kv_per_cube()),
+        cubes: Some(s.integer("cubes")?).filter(|c| *c != 0),
+        tile: s.integer("tile")?,
+    })
+}
+
+fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    let problem = problem(s)?;
+    match (s.text("elem")?, s.text("acc")?) {
+        ("f16", "f16") => DecodeCase::<f16, f16>::boxed(problem, inputs, limits),
+        ("f16", _) => DecodeCase::<f16, f32>::boxed(problem, inputs, limits),
+        (_, "f32") => DecodeCase::<bf16, f32>::boxed(problem, inputs, limits),
+        _ => Err(crate::contract::refuse(
+            crate::contract::Clause::Accumulator,
+            "a product of bf16 cannot be accumulated in f16".to_string(),
+            "use `--acc f32` with `--elem bf16`",
+        )
+        .into()),
+    }
+}
+
+struct DecodeCase<T, A> {
+    problem: Problem,
+    plan: Plan,
+    q: Tensor<T, 3>,
+    k: Tensor<T, 3>,
+    v: Tensor<T, 3>,
+    o: Tensor<T, 3>,
+    acc: std::marker::PhantomData<A>,
+}
+
+impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
+    fn boxed(problem: Problem, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+        let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
+        let [on_q, on_k, on_v, on_o] = placements(&plan);
+        let rows = [problem.h_kv, plan.sizes.rows, problem.d_head];
+        let tokens = [problem.h_kv, problem.s_kv, problem.d_head];
+        // The launcher scales q by 1 / sqrt(d) and rounds once; the reference starts from what was rounded.
+        let scale = 2.0 / (problem.d_head as f64).sqrt();
+        Ok(Box::new(DecodeCase::<T, A> {
+            problem,
+            plan,
+            q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
+            k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
+            v: inputs.uniform("v", tokens, -1.0..1.0).placed(on_v),
+            o: inputs.zeros(rows).placed(on_o),
+            acc: std::marker::PhantomData,
+        }))
+    }
+}
+
+impl<T: Float + DotInto<A>, A: Float> Case for DecodeCase<T, A> {
+    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
+        Ok(launch::<T, A>(&self.plan, Tier::Plain, &self.q, &self.k, &self.v, &mut self.o))
+    }
+    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
+        let mut expected = Array3::zeros(self.q.dims());
+        for (head, mut out) in expected.outer_iter_mut().enumerate() {
+            // Head by head: all of a long context in f64 would take four times the memory of the tensors.
+            let of_head = |t: &Tensor<T, 3>| {
+                let [_, rows, d] = t.dims();
+                widened(Dim([rows, d]), t.elements().get(head * rows * d..(head + 1) * rows * d).unwrap_or(&[]))
+            };
+            let (q, k, v) = (of_head(&self.q), of_head(&self.k), of_head(&self.v));
+            out.assign(&reference(q.view(), k.view(), v.view()));
+        }
+        Ok(vec![Agreement::of("o", self.o.as_any(), &expected.into_dyn(), Rule::Attention { acc: A::ELEM })])
+    }
+    fn facts(&self) -> Vec<(String, String)> {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        vec![
+            fact("tile", format!("{} tokens", self.plan.sizes.tile)),
+            fact("group", format!("{} PEs a KV head, {} tiles each", self.plan.group.pes, self.plan.tiles)),
+            fact("kv cache per cube", format!("{} B", self.problem.kv_bytes_per_cube(T::ELEM))),
+        ]
+    }
+}

@@ -1,0 +1,93 @@
+//! Grouped-query attention, decode, short context: `o[h] = softmax(q[h] . K[h]^T) . V[h]`, one source for the mappings A1, A2, A4, B.
+//! q, o: `h_kv x G x D` of f16 or bf16, q already scaled by `1 / sqrt(D)`.  k, v: `h_kv x S x D`, plain numbers.
+//! A group of `8 / kv_per_cube` PEs shares a KV head; each PE owns `S / pes` of its tokens, in its own memory slice.
+//! Contract: `contract.rs`, a code per clause.  Command line: `case.rs`. Work: `4 h_q S D` flops over `4 h_kv S D` bytes; bound by memory.
+//! Accumulates in `A`, f16 (as published) or f32. Tolerance: row `attention` of the one table.
+
+mod case;
+mod contract;
+
+use crate::attention::{Group, Partial, Tier, attend, chain_reduce, scores};
+use crate::open;
+use ndarray::{Array2, ArrayView2};
+use tilewright::prelude::*;
+
+pub use case::{GQA_DECODE, Mode};
+pub use contract::{Plan, Problem};
+
+/// Lengths that are host values when the kernel is traced: where a const parameter is `ANY`, this number stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Sizes {
+    /// Query rows of a KV head, G.
+    pub rows: usize,
+    /// Tokens of a KV tile, N.
+    pub tile: usize,
+    /// Length of a head vector, D.
+    pub d_head: usize,
+}
+
+#[kernel]
+pub fn gqa_decode<T: Float + DotInto<A>, A: Float, const G: usize, const N: usize, const D: usize>(
+    q: View<T, 3>,
+    k: View<T, 3>,
+    v: View<T, 3>,
+    o: ViewMut<T, 3>,
+    tiles: Scalar<i32>,
+    #[comptime] group: Group,
+    #[comptime] tier: Tier,
+    #[comptime] size: Sizes,
+) {
+    let (head, rank) = (group.head(), group.rank());
+    let first = rank * tiles * size.tile;
+    let q = q.at(head, 0, 0).load_sized::<D2<G, D>>(open([(G, size.rows), (D, size.d_head)]));
+    let kv = |token: Scalar<i32>| {
+        let lengths = open([(N, size.tile), (D, size.d_head)]);
+        let k = k.at(head, token, 0).load_sized::<D2<N, D>>(&lengths);
+        let v = v.at(head, token, 0).load_sized::<D2<N, D>>(&lengths);
+        (k, v)
+    };
+
+    let (k0, v0) = kv(first);
+    let mut part = Partial::<A, G, D>::of_tile(scores(tier == Tier::Composite, q, k0), v0);
+    for t in 1..tiles {
+        let (k, v) = kv(first + t * size.tile);
+        part = attend(tier, part, q, k, v);
+    }
+    let all = chain_reduce(group, part);
+    if rank == 0 {
+        o.at(head, 0, 0).store(all.normalised());
+    }
+}
+
+/// f64, one plain pass after another over all tokens of one KV head; shares nothing with the kernel.
+/// q: `G x D`, scaled; k, v: `S x D`.
+pub fn reference(q: ArrayView2<f64>, k: ArrayView2<f64>, v: ArrayView2<f64>) -> Array2<f64> {
+    let mut weights = q.dot(&k.t());
+    for mut row in weights.rows_mut() {
+        let max = row.fold(f64::NEG_INFINITY, |m, &s| m.max(s));
+        row.mapv_inplace(|s| (s - max).exp());
+        let sum = row.sum();
+        row.mapv_inplace(|w| w / sum);
+    }
+    weights.dot(&v)
+}
+
+/// Where the published studies put the tensors: q and o with PE 0 of the head's cube, keys and values cut over the
+/// heads' cubes and, inside a cube, over the PEs that own the tokens.
+pub fn placements(plan: &Plan) -> [Placement; 4] {
+    let kv = Placement::over_cubes(0, plan.cubes).over_pes(&[(0, plan.group.per_cube()), (1, plan.group.pes)]);
+    [Placement::replicated(), kv.clone(), kv, Placement::over_cubes(0, plan.cubes)]
+}
+
+/// The launch of a plan on these tensors (q, k, v, o as the module says).
+pub fn launch<'a, T: Float + DotInto<A>, A: Float>(
+    plan: &Plan,
+    tier: Tier,
+    q: &'a Tensor<T, 3>,
+    k: &'a Tensor<T, 3>,
+    v: &'a Tensor<T, 3>,
+    o: &'a mut Tensor<T, 3>,
+) -> Launch<'a> {
+    gqa_decode::<T, A, ANY, ANY, ANY>(q, k, v, o, plan.tiles, plan.group, tier, plan.sizes)
+        .grid(Grid::cubes(plan.cubes).pes(crate::attention::PES_PER_CUBE))
+}

@@ -1,0 +1,43 @@
+//! The kernels tilewright ships. One file a kernel: contract, kernel, reference, launch, one entry for the registry.
+//! `attention/` holds the device functions that the attention kernels share.
+
+pub mod attention;
+pub mod contract;
+pub mod gqa_decode;
+pub mod matmul;
+pub mod row_softmax;
+pub mod vector_add;
+
+use ndarray::{Array, Dimension, IntoDimension};
+use tilewright::core_api::ir::Literal;
+use tilewright::prelude::*;
+use tilewright::registry::Kernels;
+
+/// Every shipped kernel, with the pages of its contract's codes.
+pub fn all() -> Kernels {
+    tilewright::kernels![gqa_decode::GQA_DECODE, vector_add::VECTOR_ADD, row_softmax::ROW_SOFTMAX, matmul::MATMUL,]
+        .with_codes(contract::CODES)
+}
+
+/// The elements widened to f64, for a reference that starts from the same rounded inputs.
+pub(crate) fn to_f64<T: Elem, const R: usize>(t: &Tensor<T, R>) -> Array<f64, <[usize; R] as IntoDimension>::Dim>
+where
+    [usize; R]: IntoDimension,
+{
+    widened(t.dims().into_dimension(), t.elements())
+}
+
+/// Elements in row-major order as an array of f64; zeros where only the shape is known.
+pub(crate) fn widened<T: Elem, D: Dimension>(dims: D, elements: &[T]) -> Array<f64, D> {
+    let number = |v: &T| {
+        let v = Literal { elem: T::ELEM, bits: v.to_bits() };
+        v.as_float().or(v.as_int().map(|n| n as f64)).unwrap_or(f64::NAN)
+    };
+    let values = elements.iter().map(number).collect();
+    Array::from_shape_vec(dims.clone(), values).unwrap_or_else(|_| Array::zeros(dims))
+}
+
+/// The lengths of the axes that are `ANY`, as `load_sized` takes them.
+pub(crate) fn open<const R: usize>(axes: [(usize, usize); R]) -> Vec<usize> {
+    axes.into_iter().filter(|(len, _)| *len == ANY).map(|(_, value)| value).collect()
+}
