@@ -12,7 +12,7 @@ pub use list::{Instance, Kernels};
 pub use param::{Param, Values};
 pub use settings::Settings;
 
-use crate::target::Target;
+pub use crate::target::Target;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::lang::Launch;
 
