@@ -148,7 +148,7 @@ fn first_of(scene: Scene<'_>, pe: usize, count: u64) -> String {
 }
 
 /// The error of programs that had to stop at one op for one reason; `pe` is the first of `count`.
-pub(super) fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, pe: usize, count: u64) -> Diagnostic {
+pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, pe: usize, count: u64) -> Diagnostic {
     let (m, loc) = (scene.module, scene.module.op(op).loc);
     let who = first_of(scene, pe, count);
     let what = op_text(m, op);
@@ -185,7 +185,7 @@ pub(super) fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, pe: usize, count: 
 }
 
 /// The error of what was recorded at one op.
-pub(super) fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
+pub fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
     let (m, loc) = (scene.module, scene.module.op(r.op).loc);
     let places = plural(r.count, "element", "elements");
     let at = if r.coordinate.is_empty() { String::new() } else { format!(" at {:?}", r.coordinate) };
@@ -226,6 +226,6 @@ pub(super) fn limit(scene: Scene<'_>, op: OpId, pe: usize, limit: Limit) -> Diag
     d.at(m, loc, format!("{} was here", scene.name(pe))).next("look for a loop that does not end, or raise the limit")
 }
 
-pub(super) fn launch(text: String) -> Diagnostic {
+pub fn launch(text: String) -> Diagnostic {
     Diagnostic::new(codes::LAUNCH, text)
 }

@@ -28,10 +28,11 @@ pub mod scalar;
 mod shape;
 pub mod stall;
 
-pub use errors::CODES;
+pub use errors::{CODES, halted, launch as launch_fault, record as record_fault};
 pub use launch::{Interp, run};
 pub use mesh::{Mesh, NoLink};
 pub use plan::{ControlSources, ControlTrace};
+pub use pe::Halt;
 pub use record::{Record, RecordKind};
 use std::time::Duration;
 

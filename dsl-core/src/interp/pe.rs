@@ -25,7 +25,7 @@ pub(super) enum Value {
 
 /// Why a program cannot go on. What it would have done next would mislead, so it ends here; others go on.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Halt {
+pub enum Halt {
     Link(NoLink),
     /// The message that is next in the queue has another type.
     MessageType {
