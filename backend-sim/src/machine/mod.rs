@@ -15,7 +15,9 @@ mod table;
 
 pub use codes::CODES;
 pub use quantity::{Factor, Kind};
-pub use spec::{Composite, Cpu, Egress, Gemm, Hbm, LaunchSkew, Machine, Math, Queue, Scratch, Sip, Topology, field};
+pub use spec::{
+    Barrier, Composite, Cpu, Egress, Gemm, Hbm, LaunchSkew, Machine, Math, Queue, Scratch, Sip, Topology, field,
+};
 pub use table::{Field, FieldId, FieldSet, Status};
 use tilewright_core::diag::Diagnostics;
 

@@ -195,6 +195,15 @@ machine_fields! {
         /// Added to each message.
         latency: Ps = Time;
     }
+    /// Barriers: from the arrival of the slowest PE until all go on (section 2).
+    barrier: Barrier {
+        /// Between the PEs of a cube: a hop inside a cube.
+        cube: Ps = Time;
+        /// Between the PEs of a launch on one SIP: a hop between cubes.
+        launch: Ps = Time;
+        /// Between the PEs of a launch on several SIPs: a hop between SIPs.
+        sips: Ps = Time;
+    }
     /// When the users of one SIP start: an interpolation of the published offsets, not a launch model (section 7).
     launch_skew: LaunchSkew {
         /// Between users of at most `small_cubes` cubes.
