@@ -1,0 +1,113 @@
+//! The simulator as a backend: values by the core's interpreter, time by the timing pass, over one and the same module.
+
+use super::hardware::mesh;
+use super::launch::{Launch, Operand, User};
+use super::result::{Limits, Timing};
+use super::time;
+use crate::machine::Machine;
+use crate::units::Ps;
+use std::sync::Arc;
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::interp::{self, ControlTrace, Options};
+use tilewright_core::ir::Literal;
+use tilewright_core::launch::{Arg, Backend, Ready};
+use tilewright_core::passes;
+use tilewright_core::tensor::AnyTensor;
+
+/// Whether a launch computes values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Values, then time.
+    Computed,
+    /// Time alone; tensors may be shapes, unless time depends on them.
+    TimingOnly,
+}
+
+/// Runs launches on the model of a machine.
+#[derive(Clone, Debug)]
+pub struct SimBackend {
+    pub machine: Machine,
+    pub values: Values,
+    pub limits: Limits,
+    /// Of the functional run; its mesh is the machine's.
+    pub options: Options,
+}
+
+/// What a run tells besides values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    pub timing: Timing,
+    /// What the programs printed; nothing without values.
+    pub prints: Vec<String>,
+}
+
+impl SimBackend {
+    /// Values and time, with the usual limits.
+    pub fn new(machine: Machine) -> SimBackend {
+        let options = Options { mesh: mesh(&machine), ..Options::default() };
+        SimBackend { machine, values: Values::Computed, limits: Limits::default(), options }
+    }
+    /// Time alone.
+    pub fn timing_only(self) -> SimBackend {
+        SimBackend { values: Values::TimingOnly, ..self }
+    }
+    fn computed(&self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
+        // The functional run takes the arguments; timing needs only what they look like, and its control trace.
+        let shapes: Vec<Shape> = launch.args.iter().map(Shape::of).collect();
+        let (module, config) = (Arc::clone(&launch.module), launch.config);
+        let user = |trace| User {
+            module: &module,
+            args: shapes.iter().map(Shape::operand).collect(),
+            config,
+            first_cube: 0,
+            start: Ps::ZERO,
+            trace,
+        };
+        // What cannot be timed is not computed first.
+        Launch::check(&self.machine, &user(None))?;
+        let outcome = interp::run(launch, &self.options)?;
+        let control: &ControlTrace = &outcome.control;
+        let timing = time(&self.machine, &[user(Some(control))], self.limits)?;
+        Ok(Report { timing, prints: outcome.prints })
+    }
+}
+
+impl Backend for SimBackend {
+    type Report = Report;
+    fn execute(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
+        let launch = Ready { module: Arc::new(passes::for_timing(&launch.module)), ..launch };
+        match self.values {
+            Values::Computed => self.computed(launch),
+            Values::TimingOnly => {
+                let timing = time(&self.machine, &[User::alone(&launch.module, &launch)], self.limits)?;
+                Ok(Report { timing, prints: Vec::new() })
+            }
+        }
+    }
+}
+
+/// An argument without its elements.
+enum Shape {
+    View(AnyTensor),
+    Scalar(Literal),
+}
+
+impl Shape {
+    fn of(arg: &Arg<'_>) -> Shape {
+        let shape = |t: &AnyTensor| {
+            let (dims, placement) = (t.dims.clone(), t.placement.clone());
+            Shape::View(AnyTensor { elem: t.elem, dims, data: None, placement })
+        };
+        match arg {
+            Arg::View(t) => shape(t),
+            Arg::ViewMut(t) => shape(t),
+            Arg::Scalar(s) => Shape::Scalar(*s),
+        }
+    }
+    fn operand(&self) -> Operand<'_> {
+        match self {
+            Shape::View(t) => Operand::View(t),
+            Shape::Scalar(s) => Operand::Scalar(*s),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a timing run tells.
+
+use crate::engine::record::LogSums;
+use crate::engine::{Class, Engine, Stalls};
+use crate::machine::FieldSet;
+use crate::units::{Bytes, Ps};
+use std::collections::BTreeMap;
+
+/// The result of a timing run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timing {
+    /// From the first log start to the last log end over all users (AHBM.md 8); so clock zero is the first load's issue.
+    pub wall: Ps,
+    /// The same over each user's own records.
+    pub users: Vec<Ps>,
+    /// PEs that logged at least one operation.
+    pub n_pe: u64,
+    pub sums: LogSums,
+    /// Commands by mnemonic of the op table, over all PEs; `copy` are copies of yielded tiles.
+    pub commands: BTreeMap<&'static str, u64>,
+    /// MATH operations inside composites, as the published counts take them.
+    pub composite_math_ops: u64,
+    /// One per program, in order of users and program ids.
+    pub pes: Vec<PeTiming>,
+    /// Machine fields that prices came from.
+    pub fields: FieldSet,
+    pub events: u64,
+    /// Equal for equal runs, on every host and in every profile.
+    pub event_hash: u64,
+}
+
+impl Timing {
+    /// Time per engine and class, summed over the PEs.
+    pub fn stalls(&self) -> Stalls {
+        let mut all = Stalls::default();
+        self.pes.iter().for_each(|pe| all.add(&pe.stalls));
+        all
+    }
+    /// The share of `engine`'s time that is in `class`, over all programs; 0 for a run without records.
+    pub fn share(&self, engine: Engine, class: Class) -> f64 {
+        let all = self.stalls();
+        let total = all.total(engine).0;
+        if total == 0 { 0.0 } else { all.get(engine, class).0 as f64 / total as f64 }
+    }
+}
+
+/// What one program did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PeTiming {
+    pub user: usize,
+    pub cube: u32,
+    pub pe: u32,
+    /// Commands that its CPU issued, and the cycles it spent to issue them.
+    pub commands: u64,
+    pub cycles: u64,
+    /// For each engine the classes sum to the wall.
+    pub stalls: Stalls,
+    /// The port of this PE's slice: time taken by reads, writes and messages.
+    pub port_busy: Ps,
+    /// The most scratch that was held at once.
+    pub scratch_peak: Bytes,
+}
+
+/// When a run is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Simulated time.
+    pub time: Ps,
+    pub events: u64,
+    /// Steps of one PE between two commands.
+    pub free_steps: u64,
+}
+
+impl Default for Limits {
+    /// Ten simulated seconds, 2 * 10^9 events (some minutes), 2 * 10^7 steps.
+    fn default() -> Limits {
+        Limits { time: Ps::from_ns(10_000_000_000), events: 2_000_000_000, free_steps: 20_000_000 }
+    }
+}
