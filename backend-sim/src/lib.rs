@@ -6,6 +6,7 @@ pub mod cost;
 pub mod engine;
 pub mod machine;
 pub mod placement;
+pub mod report;
 pub mod timing;
 pub mod units;
 
