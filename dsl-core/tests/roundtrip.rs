@@ -1,55 +1,59 @@
-//! `parse(print(m)) == m`, and the text that is printed is the text that was read.
-use tilewright_core::ir::text::{parse, print};
+//! `parse(print(m)) == m`, and the text that is printed is the text that was read. Random modules: `properties.rs`.
 
-fn round_trips(text: &str) {
-    let m = parse(text, "t.tir").unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let printed = print(&m);
-    assert_eq!(printed, text);
-    let again = parse(&printed, "t.tir").unwrap_or_else(|e| panic!("{e}\n{printed}"));
-    assert!(again == m);
+use std::collections::BTreeSet;
+use tilewright_core::ir::Op;
+use tilewright_core::ir::text::{parse, print, print_with_locs, read};
+
+const EVERY_OP: &str = include_str!("../../tests/tir/every_op.tir");
+
+#[test]
+fn every_op_reads_as_it_prints() {
+    let m = read(EVERY_OP, "every_op.tir").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(print(&m), EVERY_OP);
+    assert_eq!(parse(&print_with_locs(&m), "other.tir").map(|m| print_with_locs(&m)), Ok(print_with_locs(&m)));
 }
 
 #[test]
-fn every_form_reads_as_it_prints() {
-    round_trips(
-        r#"kernel @decode<T=f16, G=8, group="Group { pes: 8 }">(%q: view<?x?x64xf16>, %o: view_mut<?x64xf16, strides [?, 1]>, %tiles: i32) {
-  %0 = cube_id : i32
-  %first = mul %0, 1024 : i32
-  %q'2 = load %q[%first, 0, 0] limit 0: %tiles vec 4 cache stream else 0.0 : tile<8x64xf16>
-  %x = splat 0.5 : tile<8x64xf16>
-  %m'2, %o'3 = for %t in 1..%tiles step 2 stages 3 carry (%m = %x, %o'2 = -1.0:f32) {
-    %1 = trans %q'2 : tile<64x8xf16>
-    %s = dot %q'2, %1 : tile<8x8xf32>
-    %s'2 = composite {
-      %2 = dot %q'2, %1, %s tf32 : tile<8x8xf32>
-      yield %2
-    }
-    %3 = cmp lt %t, 5:i32 : i1
-    %4 = if %3 {
-      send pe.west, %s'2
-      yield %x
-    } else {
-      %5 = recv peer.3 : tile<8x64xf16>
-      yield %5
-    }
-    %6 = reduce_with %s axis 0 (%a, %b) {
-      %7 = add %a, %b : f32
-      yield %7
-    }
-    %8 = reduce_max %6 axis 0 : f32
-    yield %4, %8
-  }
-  %9 = while carry (%i = 0:i32) {
-    %10 = cmp lt %i, %tiles : i1
-    while %10
-    %11 = add %i, 1 : i32
-    yield %11
-  }
-  store inside %o[%9, 0:i64], %m'2
-  print "x {} \"y\"", %o'3
-  assert true, "fine"
-  barrier cube
+fn every_op_is_in_the_text_of_every_op() {
+    let m = parse(EVERY_OP, "every_op.tir").unwrap();
+    let mut open: BTreeSet<&str> = Op::ROWS.iter().map(|row| row.mnemonic).collect();
+    m.each_op(&mut |op| {
+        open.remove(m.op(op).op.mnemonic());
+    });
+    assert!(open.is_empty(), "{open:?}");
 }
-"#,
-    );
+
+/// Body lines that print otherwise than they were written, but read the same.
+#[test]
+fn other_spellings_are_read() {
+    let text = |body: &str| format!("kernel @k(%n: i32, %lo: i32, %hi: i32) {{\n{body}}}\n");
+    let printed = |body: &str| {
+        let m = read(&text(body), "k.tir").unwrap_or_else(|e| panic!("{e}"));
+        let all = print(&m);
+        all.lines().skip(1).take_while(|l| *l != "}").map(|l| format!("{}\n", l.trim_start())).collect::<String>()
+    };
+    let table = [
+        ("%a'7 = add %n, -0 : i32\nkeep %a'7 // twice\n", "%a = add %n, 0 : i32\nkeep %a\n"),
+        ("%a   =\tadd %n\n  , 1 :\n\n i32 keep %a", "%a = add %n, 1 : i32\nkeep %a\n"),
+        ("%a = add %n, 1 : i32\r\nkeep %a\r\n", "%a = add %n, 1 : i32\nkeep %a\n"),
+        ("%\"a\" = add %n, 1:i32 : i32\nkeep %a\n", "%a = add %n, 1 : i32\nkeep %a\n"),
+        ("%7 = add %n, 1 : i32\n%\"7\" = add %7, 1 : i32\n", "%0 = add %n, 1 : i32\n%\"7\" = add %0, 1 : i32\n"),
+        ("for %i in %lo..%hi {\nkeep %i }", "for %i in %lo..%hi {\nkeep %i\n}\n"),
+        ("if true { } else { }", "if true {\n}\n"),
+        (
+            "keep 0x7c00:f16 keep 1e3:f32 keep 5:f64 keep 1e-7:f16",
+            "keep 0x7c00:f16\nkeep 1000.0:f32\nkeep 5.0:f64\nkeep 1.1920929e-7:f16\n",
+        ),
+        ("%loc = pe_id : i32 keep %loc loc(k.rs:1:2)", "%loc = pe_id : i32\nkeep %loc\n"),
+        ("%true = pe_id : i32 %if = add %true, 1 : i32", "%true = pe_id : i32\n%if = add %true, 1 : i32\n"),
+    ];
+    for (body, want) in table {
+        assert_eq!(printed(body), want, "{body}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_a_missing_last_newline_do_not_matter() {
+    let m = parse("\u{feff}kernel @k() {}", "k.tir").unwrap();
+    assert_eq!(print(&m), "kernel @k() {\n}\n");
 }

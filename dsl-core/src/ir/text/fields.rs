@@ -1,7 +1,8 @@
 //! What the fields of an op are read with, and constants.
 
 use super::fault::{CONSTANT, NAME, ParseFault};
-use super::lex::{Token, shortened};
+use super::lex::Token;
+use super::name::{SHOWN, shortened};
 use super::parse::Parser;
 use crate::elem::{ElemType, Kind};
 use crate::ir::literal::Literal;
@@ -54,16 +55,16 @@ impl Number {
     fn literal(&self, told: Option<ElemType>) -> Result<Literal, ParseFault> {
         let (number, elem) = match self.text.split_once(':') {
             Some((number, elem)) => {
-                let unknown = || self.fault(format!("`{}` is not an element type", shortened(elem)));
+                let unknown = || self.fault(format!("`{}` is not an element type", shortened(elem, SHOWN)));
                 (number, ElemType::from_name(elem).ok_or_else(unknown)?)
             }
             None => {
-                let shown = shortened(&self.text);
+                let shown = shortened(&self.text, SHOWN);
                 let untold = || self.fault(format!("nothing tells the type of `{shown}`: write `{shown}:i32`"));
                 (self.text.as_str(), told.ok_or_else(untold)?)
             }
         };
-        let unfit = || self.fault(format!("`{}` is not a constant of type {elem}", shortened(number)));
+        let unfit = || self.fault(format!("`{}` is not a constant of type {elem}", shortened(number, SHOWN)));
         literal(elem, number).ok_or_else(unfit)
     }
 }
@@ -158,7 +159,7 @@ impl<'p, 't> OpParser<'p, 't> {
                     Ok(v)
                 }
                 None => {
-                    let name = shortened(&name.to_string());
+                    let name = shortened(&name.to_string(), SHOWN);
                     Err(self.p.fault(NAME, format!("`{name}` is not defined before this use")))
                 }
             },

@@ -1,7 +1,9 @@
 //! Tokens of the text form, read on demand; every token knows its line and column.
 
 use super::fault::{ParseFault, SYNTAX};
-use super::name::{Name, ends_place, is_word, is_word_start, quote, spelled, take, take_name, unquote};
+use super::name::{
+    Name, SHOWN, ends_place, is_word, is_word_start, quote, shortened, spelled, take, take_name, unquote,
+};
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,16 +31,7 @@ impl fmt::Display for Token {
             Token::Punct(p) => p.to_string(),
             Token::End => return f.write_str("the end of the text"),
         };
-        write!(f, "`{}`", shortened(&text))
-    }
-}
-
-/// The first characters of a text that may be huge.
-pub(super) fn shortened(text: &str) -> String {
-    const SHOWN: usize = 40;
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
+        write!(f, "`{}`", shortened(&text, SHOWN))
     }
 }
 

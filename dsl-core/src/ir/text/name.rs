@@ -47,17 +47,11 @@ pub(super) fn quote(s: &str) -> String {
 
 /// The longest beginning of `s` that is a name: words, with single dots between them (a range is `%lo..%hi`).
 pub(super) fn take_name(s: &str) -> &str {
-    let mut end = 0;
-    for part in s.split('.') {
-        let word = take(part, is_word);
-        if word.is_empty() {
-            break;
-        }
-        let dot = usize::from(end > 0);
-        end += dot + word.len();
-        if word.len() < part.len() {
-            break;
-        }
+    let mut end = take(s, is_word).len();
+    while end > 0
+        && let Some(word) = s[end..].strip_prefix('.').map(|s| take(s, is_word)).filter(|w| !w.is_empty())
+    {
+        end += 1 + word.len();
     }
     &s[..end]
 }
@@ -107,5 +101,15 @@ fn unicode_escape(chars: &mut impl Iterator<Item = (usize, char)>) -> Option<cha
             '}' => return char::from_u32(code),
             digit => code = code.checked_mul(16)?.checked_add(digit.to_digit(16)?)?,
         }
+    }
+}
+
+/// Characters of a name or token that a message shows.
+pub(super) const SHOWN: usize = 40;
+/// The first characters of a text that may be huge.
+pub(super) fn shortened(text: &str, shown: usize) -> String {
+    match text.char_indices().nth(shown) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
     }
 }

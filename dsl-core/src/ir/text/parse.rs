@@ -2,8 +2,8 @@
 
 use super::fault::{LIMIT, NAME, ParseFault, SYNTAX};
 use super::fields::OpParser;
-use super::lex::{Lexed, Lexer, Token, shortened};
-use super::name::Name;
+use super::lex::{Lexed, Lexer, Token};
+use super::name::{Name, SHOWN, shortened};
 use crate::ir::builder::Builder;
 use crate::ir::loc::{Loc, LocId, Place};
 use crate::ir::module::{Module, RegionId, Results, ValueId};
@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
         let Token::Value(name) = &self.token else { return Err(self.expected("a value name like `%x`")) };
         let name = name.clone();
         if self.names.insert(name.clone(), None).is_some() {
-            let text = format!("`{}` is defined a second time", shortened(&name.to_string()));
+            let text = format!("`{}` is defined a second time", shortened(&name.to_string(), SHOWN));
             return Err(self.fault(NAME, text));
         }
         self.advance()?;
@@ -260,7 +260,7 @@ impl<'t> Parser<'t> {
         let mut fields = OpParser::new(self);
         let parsed = Op::parse_fields(mnemonic, &mut fields);
         let pending = fields.into_pending();
-        let unknown = || format!("there is no op `{}`", shortened(mnemonic));
+        let unknown = || format!("there is no op `{}`", shortened(mnemonic, SHOWN));
         let mut op = parsed.ok_or_else(|| ParseFault { code: SYNTAX, line: at.0, col: at.1, text: unknown() })??;
         let types = if self.take_punct(":")? { vec![self.ty()?] } else { Vec::new() };
         // Constants whose type the result type tells.

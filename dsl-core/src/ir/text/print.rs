@@ -1,7 +1,7 @@
 //! Writes modules. Names come from the Rust source; the second use of a name gets a mark: `%q'2`.
 
 use super::lex::INLINED_AT;
-use super::name::{Name, quote, spelled, spelled_file, spelled_key, spelled_key_value};
+use super::name::{Name, SHOWN, quote, shortened, spelled, spelled_file, spelled_key, spelled_key_value};
 use crate::elem::ElemType;
 use crate::ir::loc::{LocId, Place};
 use crate::ir::module::*;
@@ -33,15 +33,15 @@ impl<'m> OpTexts<'m> {
     pub fn new(m: &'m Module) -> OpTexts<'m> {
         OpTexts(Printer::new(m, false))
     }
-    /// The op on one line; regions are left out.
+    /// The op on one line; regions are left out, and so is the end of a line that no one would read.
     pub fn get(&mut self, op: OpId) -> String {
         self.0.out.clear();
         self.0.op_head(op);
-        self.0.out.trim_end_matches(" {").to_string()
+        shortened(self.0.out.trim_end_matches(" {"), 240)
     }
-    /// A value as the text writes it.
-    pub fn value(&self, v: ValueId) -> &str {
-        self.0.name(v)
+    /// A value as the text writes it; the beginning of a long name.
+    pub fn value(&self, v: ValueId) -> String {
+        shortened(self.0.name(v), SHOWN)
     }
 }
 

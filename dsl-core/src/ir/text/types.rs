@@ -1,7 +1,8 @@
 //! Reads types: `f32`, `tile<8x64xf16>`, `view_mut<?x64xf16, strides [?, 1]>`.
 
 use super::fault::{LIMIT, ParseFault, SYNTAX};
-use super::lex::{Token, shortened};
+use super::lex::Token;
+use super::name::{SHOWN, shortened};
 use super::parse::Parser;
 use crate::elem::ElemType;
 use crate::ir::types::{Dims, MAX_RANK, Type, ViewType};
@@ -50,7 +51,7 @@ impl Parser<'_> {
             }
             elem => match ElemType::from_name(elem) {
                 Some(e) => Ok(Type::Scalar(e)),
-                None => fault(SYNTAX, format!("`{}` is not a type", shortened(elem))),
+                None => fault(SYNTAX, format!("`{}` is not a type", shortened(elem, SHOWN))),
             },
         }
     }
@@ -74,7 +75,7 @@ impl Parser<'_> {
             }
         }
         parse_dims(&text).ok_or_else(|| {
-            let text = format!("`{}` is not {WHAT}", shortened(&text));
+            let text = format!("`{}` is not {WHAT}", shortened(&text, SHOWN));
             ParseFault { code: SYNTAX, line: at.0, col: at.1, text }
         })
     }

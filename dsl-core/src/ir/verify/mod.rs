@@ -20,6 +20,8 @@
 
 mod arena;
 mod errors;
+#[cfg(test)]
+mod mutations;
 mod scope;
 
 use crate::diag::{CodePage, Diagnostic, Diagnostics};
@@ -83,7 +85,7 @@ impl Checker<'_> {
 fn params(cx: &mut Checker<'_>) {
     for &p in &cx.m.params {
         if let ty @ Type::Tile(..) = cx.m.ty(p) {
-            let broken = Broken::Param { name: cx.texts.value(p).to_string(), ty };
+            let broken = Broken::Param { name: cx.texts.value(p), ty };
             cx.report(module_wide(cx.m, &broken));
         }
     }

@@ -75,7 +75,7 @@ impl Scopes {
                 State::Unmade => Broken::Before { inside: self.tree.is_inside(cx.m, op, v) },
             };
             if told.insert(v) {
-                let name = cx.texts.value(v).to_string();
+                let name = cx.texts.value(v);
                 let (m, made) = (cx.m, self.tree.made_at(cx.m, v));
                 cx.at_op(op, &broken, &format!("{name} is {how}"), |d| d.at(m, made, format!("{name} is made here")));
             }

@@ -1,0 +1,146 @@
+//! Well-typed random modules over every op, for property tests. All choices come from a string of bytes, so that proptest
+//! shrinks a module by shrinking the string; when it runs out, every choice is the first one.
+
+mod ops;
+
+use tilewright_core::elem::ElemType;
+use tilewright_core::ir::loc::Place;
+use tilewright_core::ir::{Builder, Dims, Element, Literal, Loc, LocId, Module, Op, Type, ValueId, ViewType};
+use tilewright_core::with_elem;
+
+/// The module that these bytes choose.
+pub fn module(bytes: &[u8]) -> Module {
+    let mut g = Gen { bytes: bytes.iter(), b: Builder::new(""), visible: Vec::new(), depth: 0, line: 0 };
+    g.b = Builder::new(g.one_of(&NAMES));
+    for _ in 0..g.below(3) {
+        let (name, value) = (g.one_of(&NAMES), g.one_of(&NAMES));
+        g.b.key(name, value);
+    }
+    for _ in 0..3 + g.below(4) {
+        let ty = if g.below(2) == 0 { Type::View(g.view_type()) } else { Type::Scalar(g.elem()) };
+        let name = g.one_of(&NAMES);
+        let v = g.b.param(name, ty);
+        g.visible.push(v);
+    }
+    while !g.is_done() {
+        g.op();
+    }
+    g.b.finish()
+}
+
+/// Plain, odd, and outright hostile names.
+const NAMES: [&str; 24] = [
+    "x",
+    "q",
+    "part.m",
+    "acc.0",
+    "loc",
+    "yield",
+    "while",
+    "true",
+    "0",
+    "14",
+    "1a",
+    "a'b",
+    "x'2",
+    "",
+    " ",
+    "é",
+    "e\u{301}",
+    "a..b",
+    ".a",
+    "a.",
+    "\"\\",
+    "日本",
+    "a\n\tb\0",
+    "\u{202e}%x",
+];
+const FILES: [&str; 7] = ["k.rs", "src/my kernel (1).rs", "C:\\k.rs", "a inlined at b.rs:1:2", "", "\"\n", "日本.rs"];
+const LENS: [usize; 6] = [8, 1, 2, 4, 16, 3];
+
+struct Gen<'a> {
+    bytes: std::slice::Iter<'a, u8>,
+    b: Builder,
+    /// Values that ops may use here.
+    visible: Vec<ValueId>,
+    depth: usize,
+    line: u32,
+}
+
+impl Gen<'_> {
+    fn is_done(&self) -> bool {
+        self.bytes.len() == 0
+    }
+    /// A number below `n`.
+    fn below(&mut self, n: usize) -> usize {
+        self.bytes.next().map_or(0, |b| *b as usize) % n
+    }
+    fn one_of<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+    fn ty(&self, v: ValueId) -> Type {
+        self.b.module().ty(v)
+    }
+    fn elem(&mut self) -> ElemType {
+        self.one_of(ElemType::ALL)
+    }
+    fn elem_of(&mut self, is: impl Fn(ElemType) -> bool) -> ElemType {
+        let fit: Vec<ElemType> = ElemType::ALL.iter().copied().filter(|e| is(*e)).collect();
+        self.one_of(&fit)
+    }
+    fn dims(&mut self, rank: usize) -> Dims {
+        let lens: Vec<usize> = (0..rank).map(|_| self.one_of(&LENS)).collect();
+        Dims::new(&lens).expect("small lengths")
+    }
+    fn tile_type(&mut self, elem: ElemType) -> Type {
+        let rank = 1 + self.below(4);
+        Type::Tile(elem, self.dims(rank))
+    }
+    /// A scalar or a tile.
+    fn value_type(&mut self, elem: ElemType) -> Type {
+        if self.below(2) == 0 { Type::Scalar(elem) } else { self.tile_type(elem) }
+    }
+    fn view_type(&mut self) -> ViewType {
+        let (elem, rank) = (self.elem(), 1 + self.below(4));
+        let mut view = ViewType::dynamic(elem, rank, self.below(2) == 0);
+        for axis in 0..rank {
+            view.dims[axis] = [None, Some(64), Some(0), Some(u32::MAX)][self.below(4)];
+            view.strides[axis] = [None, Some(1)][self.below(2)];
+        }
+        view
+    }
+    /// Any bits at all, NaN and infinities included.
+    fn literal(&mut self, elem: ElemType) -> Literal {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().for_each(|b| *b = self.below(256) as u8);
+        let bits = u64::from_le_bytes(bytes);
+        with_elem!(elem, T => Literal { elem, bits: Element::to_bits(<T as Element>::from_bits(bits)) })
+    }
+    fn loc(&mut self) -> LocId {
+        let mut at = None;
+        for _ in 0..1 + self.below(3) {
+            self.line += 1;
+            let place = Place { file: self.one_of(&FILES).into(), line: self.line, col: 1 + self.below(9) as u32 };
+            at = Some(self.b.locs().intern(Loc { place, inlined_at: at }));
+        }
+        at.expect("at least one place")
+    }
+    /// Appends an op that must be well typed; its results become visible, some with names.
+    fn push(&mut self, op: impl Into<Op>) -> ValueId {
+        let (op, loc) = (op.into(), self.loc());
+        let text = format!("{op:?}");
+        let results = self.b.push(op, loc).unwrap_or_else(|fault| panic!("the generator is wrong: {text}: {fault}"));
+        for v in results.iter() {
+            if self.below(2) == 0 {
+                let name = self.one_of(&NAMES);
+                self.b.name(v, name);
+            }
+            self.visible.push(v);
+        }
+        results.get(0).unwrap_or(ValueId(0))
+    }
+    fn visible_of(&mut self, fits: impl Fn(Type) -> bool) -> Option<ValueId> {
+        let fit: Vec<ValueId> = self.visible.iter().copied().filter(|v| fits(self.ty(*v))).collect();
+        if fit.is_empty() { None } else { Some(self.one_of(&fit)) }
+    }
+}
