@@ -41,7 +41,8 @@ impl Gen<'_> {
     fn access(&mut self, view: ValueId, ty: ViewType, tile: Type) -> Access {
         let index = (0..ty.rank).map(|_| self.index()).collect();
         let rank = tile.dims().map_or(0, |d| d.rank());
-        let limits = (0..rank as u32).filter_map(|axis| (self.below(3) == 1).then(|| (axis, self.index()))).collect();
+        let limited: Vec<u32> = (0..rank as u32).filter(|_| self.below(3) == 1).collect();
+        let limits = limited.into_iter().map(|axis| (axis, self.index())).collect();
         let vec = [None, None, Some(1), Some(16)][self.below(4)];
         let cache = [None, Some(Cache::Keep), Some(Cache::Stream)][self.below(3)];
         Access { view, index, limits, vec, cache }
