@@ -31,8 +31,8 @@ pub mod stall;
 pub use errors::{CODES, halted, launch as launch_fault, record as record_fault};
 pub use launch::{Interp, run};
 pub use mesh::{Mesh, NoLink};
-pub use plan::{ControlSources, ControlTrace};
 pub use pe::Halt;
+pub use plan::{ControlSources, ControlTrace};
 pub use record::{Record, RecordKind};
 use std::time::Duration;
 

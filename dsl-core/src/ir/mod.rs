@@ -3,6 +3,8 @@
 
 pub mod builder;
 pub mod codes;
+pub mod deps;
+pub mod effects;
 pub mod fault;
 pub mod literal;
 pub mod loc;
@@ -13,6 +15,8 @@ pub mod types;
 pub mod verify;
 
 pub use builder::Builder;
+pub use deps::Deps;
+pub use effects::Effects;
 pub use fault::Fault;
 pub use literal::{Element, Literal};
 pub use loc::{Loc, LocId, Locs};
