@@ -42,8 +42,17 @@ pub struct OpRow {
     pub family: &'static str,
     pub name: &'static str,
     pub mnemonic: &'static str,
+    /// The elements that its rule asks operands to have; `None` where the rule says more.
+    pub class: Option<Class>,
     pub effect: Effect,
     pub doc: &'static str,
+}
+
+const fn first(classes: &[Class]) -> Option<Class> {
+    match classes {
+        [class, ..] => Some(*class),
+        [] => None,
+    }
 }
 
 macro_rules! ops {
@@ -70,7 +79,7 @@ macro_rules! ops {
         impl Op {
             /// Every row of the table, in its order.
             pub const ROWS: &'static [OpRow] = &[$($(
-                OpRow { family: $family, name: stringify!($Name), mnemonic: $mnemonic, effect: Effect::$effect, doc: $doc },
+                OpRow { family: $family, name: stringify!($Name), mnemonic: $mnemonic, class: first(&[$($extra),*]), effect: Effect::$effect, doc: $doc },
             )*)*];
 
             pub fn mnemonic(&self) -> &'static str { match self { $($( Op::$Name(_) => $mnemonic, )*)* } }
