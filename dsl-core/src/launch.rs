@@ -44,22 +44,22 @@ impl std::fmt::Display for Grid {
     }
 }
 
-/// Messages a queue holds before a send waits, where the launch does not say.
+/// Messages a queue holds before a send waits, where neither the launch nor a machine file says.
 pub const DEFAULT_QUEUE_DEPTH: u32 = 4;
 
 /// How a launch runs, apart from its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchConfig {
     pub grid: Grid,
-    /// Messages per queue.
-    pub queue_depth: u32,
+    /// Messages per queue; `None`: the backend's choice, for AHBM the machine's `queue.depth`.
+    pub queue_depth: Option<u32>,
     /// Threads per program on a GPU; `None`: the backend's choice.
     pub threads: Option<u32>,
 }
 
 impl Default for LaunchConfig {
     fn default() -> LaunchConfig {
-        LaunchConfig { grid: Grid::cubes(1), queue_depth: DEFAULT_QUEUE_DEPTH, threads: None }
+        LaunchConfig { grid: Grid::cubes(1), queue_depth: None, threads: None }
     }
 }
 

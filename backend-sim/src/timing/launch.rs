@@ -80,7 +80,7 @@ impl<'a> Launch<'a> {
             let fault = Fault::GridTooLarge { grid, first_cube: user.first_cube, machine: machine.into() };
             faults.push(fault.diagnostic(scene));
         }
-        if user.config.queue_depth == 0 {
+        if user.config.queue_depth == Some(0) {
             faults.push(Fault::NoQueueDepth.diagnostic(scene));
         }
         check_args(m, &user.args, &mut faults);
@@ -92,7 +92,7 @@ impl<'a> Launch<'a> {
             placed: Vec::new(),
             grid,
             first_cube: user.first_cube,
-            queue_depth: user.config.queue_depth,
+            queue_depth: user.config.queue_depth.unwrap_or(machine.queue.depth),
             start: user.start,
             trace: user.trace,
         };

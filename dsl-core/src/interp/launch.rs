@@ -7,7 +7,7 @@ use super::{Options, Outcome, errors};
 use crate::data::Data;
 use crate::diag::Diagnostics;
 use crate::ir::{Def, Module, Op, Type, ValueId, ViewType};
-use crate::launch::{Arg, Backend, Ready};
+use crate::launch::{Arg, Backend, DEFAULT_QUEUE_DEPTH, Ready};
 use std::sync::Arc;
 
 /// Programs that one launch may have here.
@@ -44,7 +44,7 @@ impl Backend for Interp {
     fn execute(&mut self, ready: Ready<'_>) -> Result<Outcome, Diagnostics> {
         self.prints.clear();
         let module: Arc<Module> = ready.module;
-        let (grid, depth) = (ready.config.grid, ready.config.queue_depth);
+        let (grid, depth) = (ready.config.grid, ready.config.queue_depth.unwrap_or(DEFAULT_QUEUE_DEPTH));
         let mut faults = Vec::new();
         match grid.num_programs() {
             Some(0) => faults.push(format!("the grid has no programs: {grid}")),

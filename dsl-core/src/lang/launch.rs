@@ -234,9 +234,9 @@ impl<'a> Launch<'a> {
         self.config.grid = grid;
         self
     }
-    /// Messages a queue holds before a send waits. Default: 4.
+    /// Messages a queue holds before a send waits. Default: the backend's choice, usually 4.
     pub fn queue_depth(mut self, messages: u32) -> Self {
-        self.config.queue_depth = messages;
+        self.config.queue_depth = Some(messages);
         self
     }
     /// Threads per program on a GPU. Default: the backend's choice.
@@ -329,7 +329,7 @@ impl<'a> Launch<'a> {
             Some(n) if i32::try_from(n).is_ok() => {}
             Some(_) | None => report(LangFault::TooManyPrograms { grid }),
         }
-        if self.config.queue_depth == 0 {
+        if self.config.queue_depth == Some(0) {
             report(LangFault::ZeroQueueDepth);
         }
         if self.config.threads == Some(0) {

@@ -91,7 +91,7 @@ impl Launch {
         self
     }
     pub fn depth(mut self, queue_depth: u32) -> Launch {
-        self.config.queue_depth = queue_depth;
+        self.config.queue_depth = Some(queue_depth);
         self
     }
     pub fn order(mut self, order: Order) -> Launch {
