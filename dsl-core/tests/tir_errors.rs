@@ -74,3 +74,22 @@ fn every_code_of_an_op_or_a_module_has_an_input() {
     let open: Vec<&str> = pages.filter(|c| !shown.contains(*c) && !ARENA_ONLY.contains(c)).collect();
     assert!(open.is_empty(), "no input shows {open:?}");
 }
+
+#[test]
+fn a_value_that_leaves_its_region_is_shown_where_it_is_made_and_used() {
+    let text = "kernel @k(%n: i32) {\n  if true {\n    %a = add %n, 1 : i32\n  }\n  keep %a\n}\n";
+    insta::assert_snapshot!(text::read(text, "k.tir").unwrap_err(), @r"
+    error[TW-E0245]: a value made inside this `if` arm is used after it
+     --> k.tir:5:3
+      |
+    3 |     %a = add %n, 1 : i32
+      |     -- %a is made here
+    4 |   }
+    5 |   keep %a
+      |   ^^^^ %a is used here
+      |
+      = note: the op: keep %a
+      = next: let both arms of the `if` yield it
+      = more: tilewright explain TW-E0245
+    ");
+}

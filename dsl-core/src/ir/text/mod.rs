@@ -1,5 +1,5 @@
 //! The text form (`.tir`): `print` writes a module, `parse` reads it back, equal. MLIR-like, one op a line.
-//! `print.rs`: layout. `lex.rs`: tokens. `parse.rs`: kernels, ops and regions. `types.rs`, `fields.rs`: types, operands and
+//! `print.rs`: layout. `lex.rs`: tokens. `parse.rs`, `regions.rs`: kernels and ops. `types.rs`, `fields.rs`: types, operands and
 //! constants. `name.rs`: how names are written. `fault.rs`: what can be wrong. How an op's field reads is in `ops::field`.
 
 mod fault;
@@ -8,6 +8,7 @@ mod lex;
 mod name;
 mod parse;
 mod print;
+mod regions;
 mod types;
 
 use super::module::Module;

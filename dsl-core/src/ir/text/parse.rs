@@ -1,4 +1,4 @@
-//! Reads modules. Ops without regions follow their row of the op table (`fields.rs`); ops with regions are read here.
+//! Reads modules. Ops without regions follow their row of the op table (`fields.rs`); for ops with regions see `regions.rs`.
 
 use super::fault::{LIMIT, NAME, ParseFault, SYNTAX};
 use super::fields::OpParser;
@@ -6,8 +6,8 @@ use super::lex::{Lexed, Lexer, Token};
 use super::name::{Name, SHOWN, shortened};
 use crate::ir::builder::Builder;
 use crate::ir::loc::{Loc, LocId, Place};
-use crate::ir::module::{Module, RegionId, Results, ValueId};
-use crate::ir::ops::{self, Carry, Field, Op};
+use crate::ir::module::{Module, Results, ValueId};
+use crate::ir::ops::Op;
 use crate::ir::types::{MAX_NESTING, MAX_OPS, Type};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -24,8 +24,17 @@ pub fn parse(text: &str, file: &str) -> Result<Module, ParseFault> {
     Ok(p.b.finish())
 }
 
+/// An op that was read but for the names of its results.
+pub(super) struct ReadOp {
+    pub op: Op,
+    /// Of its results.
+    pub types: Vec<Type>,
+    /// If the text gives one.
+    pub loc: Option<LocId>,
+}
+
 pub(super) struct Parser<'t> {
-    lex: Lexer<'t>,
+    pub lex: Lexer<'t>,
     pub token: Token,
     /// Where `token` starts: bytes before it, line, column.
     start: usize,
@@ -99,7 +108,7 @@ impl<'t> Parser<'t> {
         }
     }
     /// Takes a name that is not in use, from here to the end of the text.
-    fn new_name(&mut self) -> Result<Name, ParseFault> {
+    pub fn new_name(&mut self) -> Result<Name, ParseFault> {
         let Token::Value(name) = &self.token else { return Err(self.expected("a value name like `%x`")) };
         let name = name.clone();
         if self.names.insert(name.clone(), None).is_some() {
@@ -110,7 +119,7 @@ impl<'t> Parser<'t> {
         Ok(name)
     }
     /// Says what a name stands for. Marks and plain numbers are the printer's, not the user's.
-    fn bind(&mut self, name: Name, v: ValueId) {
+    pub fn bind(&mut self, name: Name, v: ValueId) {
         if name.is_users {
             self.b.name(v, &name.text);
         }
@@ -180,7 +189,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads ops up to what ends a region.
-    fn ops_until(&mut self, is_end: impl Fn(&Self) -> bool) -> Result<(), ParseFault> {
+    pub fn ops_until(&mut self, is_end: impl Fn(&Self) -> bool) -> Result<(), ParseFault> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return Err(self.fault(LIMIT, format!("regions nest deeper than {MAX_NESTING}")));
@@ -195,30 +204,14 @@ impl<'t> Parser<'t> {
         self.nesting -= 1;
         Ok(())
     }
-    /// Whether `while` stands here as the end of a loop's condition: a value follows. A nested loop has `carry` or `{`.
-    fn at_loop_test(&self) -> bool {
-        let nested = |token: &Token| match token {
-            Token::Word(w) => w == "carry",
-            Token::Punct(p) => *p == "{",
-            _ => false,
-        };
-        self.is_word("while") && !self.lex.peek().as_ref().is_some_and(nested)
-    }
-    /// The ops of a region up to `}`, with `yield` before it where something is yielded.
-    fn block(&mut self) -> Result<RegionId, ParseFault> {
-        self.ops_until(|p| p.is_punct("}") || p.is_word("yield"))?;
-        let yields = if self.take_word("yield")? { self.values()? } else { Vec::new() };
-        self.punct("}")?;
-        Ok(self.b.close(yields))
-    }
-    fn values(&mut self) -> Result<Vec<ValueId>, ParseFault> {
+    pub fn values(&mut self) -> Result<Vec<ValueId>, ParseFault> {
         let mut out = vec![self.typed_value()?];
         while self.take_punct(",")? {
             out.push(self.typed_value()?);
         }
         Ok(out)
     }
-    fn typed_value(&mut self) -> Result<ValueId, ParseFault> {
+    pub fn typed_value(&mut self) -> Result<ValueId, ParseFault> {
         OpParser::new(self).value_or(None)
     }
     fn op(&mut self) -> Result<(), ParseFault> {
@@ -237,8 +230,13 @@ impl<'t> Parser<'t> {
         };
         let at = (self.line, self.col);
         self.advance()?;
-        let (op, types, loc) = match mnemonic.as_str() {
-            "if" | "for" | "while" | "composite" | "reduce_with" | "scan_with" => self.region_op(&mnemonic)?,
+        let ReadOp { op, types, loc } = match mnemonic.as_str() {
+            "if" => self.if_op()?,
+            "for" => self.for_op()?,
+            "while" => self.while_op()?,
+            "composite" => self.composite_op()?,
+            "reduce_with" => self.reduce_with_op()?,
+            "scan_with" => self.scan_with_op()?,
             _ => self.plain_op(&mnemonic, at)?,
         };
         let loc = match loc {
@@ -256,7 +254,7 @@ impl<'t> Parser<'t> {
         names.into_iter().zip(results.iter()).for_each(|(n, v)| self.bind(n, v));
         Ok(())
     }
-    fn plain_op(&mut self, mnemonic: &str, at: (u32, u32)) -> Result<(Op, Vec<Type>, Option<LocId>), ParseFault> {
+    fn plain_op(&mut self, mnemonic: &str, at: (u32, u32)) -> Result<ReadOp, ParseFault> {
         let mut fields = OpParser::new(self);
         let parsed = Op::parse_fields(mnemonic, &mut fields);
         let pending = fields.into_pending();
@@ -274,116 +272,9 @@ impl<'t> Parser<'t> {
             op.set_result_type(*ty);
         }
         let loc = self.loc()?;
-        Ok((op, types, loc))
+        Ok(ReadOp { op, types, loc })
     }
-    fn region_op(&mut self, mnemonic: &str) -> Result<(Op, Vec<Type>, Option<LocId>), ParseFault> {
-        match mnemonic {
-            "if" => {
-                let cond = self.typed_value()?;
-                let loc = self.open_brace()?;
-                self.b.open(&[]);
-                let then = self.block()?;
-                self.b.open(&[]);
-                let other = if self.take_word("else")? {
-                    self.punct("{")?;
-                    self.block()?
-                } else {
-                    self.b.close(Vec::new())
-                };
-                let types = self.types(&self.b.module().region(then).yields.clone());
-                Ok((ops::If { cond, then, other }.into(), types, loc))
-            }
-            "for" => {
-                let index = self.new_name()?;
-                self.word("in")?;
-                let range = <ops::Range as Field>::parse(&mut OpParser::new(self))?;
-                let (names, inits) = self.carry()?;
-                let loc = self.open_brace()?;
-                let types = self.types(&inits);
-                let args: Vec<Type> =
-                    std::iter::once(self.b.module().ty(range.lo)).chain(types.iter().copied()).collect();
-                let body = self.b.open(&args);
-                self.bind_args(body, std::iter::once(index).chain(names));
-                let body = self.block()?;
-                Ok((ops::For { range, carry: Carry(inits), body }.into(), types, loc))
-            }
-            "while" => {
-                let (names, inits) = self.carry()?;
-                let loc = self.open_brace()?;
-                let types = self.types(&inits);
-                let cond = self.b.open(&types);
-                self.bind_args(cond, names.into_iter());
-                self.ops_until(|p| p.is_punct("}") || p.at_loop_test())?;
-                self.word("while")?;
-                let test = self.typed_value()?;
-                let cond = self.b.close(vec![test]);
-                self.b.open(&[]);
-                let body = self.block()?;
-                Ok((ops::While { carry: Carry(inits), cond, body }.into(), types, loc))
-            }
-            "composite" => {
-                let loc = self.open_brace()?;
-                self.b.open(&[]);
-                let body = self.block()?;
-                let types = self.types(&self.b.module().region(body).yields.clone());
-                Ok((ops::Composite { body }.into(), types, loc))
-            }
-            _ => {
-                let mut fields = OpParser::new(self);
-                let x: ValueId = Field::parse(&mut fields)?;
-                let axis: ops::AxisNo = Field::parse(&mut fields)?;
-                fields.no_pending()?;
-                self.punct("(")?;
-                let a = self.new_name()?;
-                self.punct(",")?;
-                let b = self.new_name()?;
-                self.punct(")")?;
-                let loc = self.open_brace()?;
-                let ty = self.b.module().ty(x);
-                let one = Type::Scalar(ty.elem());
-                let combine = self.b.open(&[one, one]);
-                self.bind_args(combine, [a, b].into_iter());
-                let combine = self.block()?;
-                let rest = ty.dims().and_then(|d| d.without(axis.0 as usize));
-                if mnemonic == "reduce_with" {
-                    let out = rest.map_or(one, |d| Type::of(ty.elem(), d));
-                    Ok((ops::ReduceWith { x, axis, combine }.into(), vec![out], loc))
-                } else {
-                    Ok((ops::ScanWith { x, axis, combine }.into(), vec![ty], loc))
-                }
-            }
-        }
-    }
-    fn types(&self, values: &[ValueId]) -> Vec<Type> {
-        values.iter().map(|v| self.b.module().ty(*v)).collect()
-    }
-    fn bind_args(&mut self, region: RegionId, names: impl Iterator<Item = Name>) {
-        let args = self.b.module().region(region).args.clone();
-        args.into_iter().zip(names).for_each(|(v, n)| self.bind(n, v));
-    }
-    fn carry(&mut self) -> Result<(Vec<Name>, Vec<ValueId>), ParseFault> {
-        let (mut names, mut inits) = (Vec::new(), Vec::new());
-        if self.take_word("carry")? {
-            self.punct("(")?;
-            loop {
-                let name = self.new_name()?;
-                names.push(name);
-                self.punct("=")?;
-                inits.push(self.typed_value()?);
-                if !self.take_punct(",")? {
-                    break;
-                }
-            }
-            self.punct(")")?;
-        }
-        Ok((names, inits))
-    }
-    /// `{`, with the location behind it that `print_with_locs` writes there.
-    fn open_brace(&mut self) -> Result<Option<LocId>, ParseFault> {
-        self.punct("{")?;
-        self.loc()
-    }
-    fn loc(&mut self) -> Result<Option<LocId>, ParseFault> {
+    pub fn loc(&mut self) -> Result<Option<LocId>, ParseFault> {
         if !self.is_word("loc") {
             return Ok(None);
         }
