@@ -94,9 +94,9 @@ impl Fault {
             Fault::TimeLimit { .. } => "TW-E0354",
             Fault::EventLimit { .. } => "TW-E0355",
             Fault::Endless { .. } => "TW-E0356",
-            Fault::GridTooLarge { .. } => "TW-E0550",
-            Fault::SharedCube { .. } => "TW-E0551",
-            Fault::NoQueueDepth => "TW-E0552",
+            Fault::GridTooLarge { .. } => "TW-E0540",
+            Fault::SharedCube { .. } => "TW-E0541",
+            Fault::NoQueueDepth => "TW-E0542",
         }
     }
     /// The fault with the user's lines.
@@ -258,18 +258,18 @@ pub const CODES: &[CodePage] = &[
             likely never ends.",
     },
     CodePage {
-        code: "TW-E0550",
+        code: "TW-E0540",
         title: "the grid is larger than the machine",
         page: "A program runs on one PE, so a grid can have at most as many SIPs, cubes and PEs as the machine. Let each \
             program loop over its share of the work from `program_id()` in steps of `num_programs()`.",
     },
     CodePage {
-        code: "TW-E0551",
+        code: "TW-E0541",
         title: "two launches share a cube",
         page: "Users of one machine run on disjoint cubes. Let each begin behind the last cube of the one before.",
     },
     CodePage {
-        code: "TW-E0552",
+        code: "TW-E0542",
         title: "a queue depth of 0",
         page: "A queue needs at least one slot, or no send ever ends.",
     },
