@@ -4,6 +4,7 @@
 
 use crate::nearest::nearest;
 use crate::registry::{Kernels, Param, Values};
+use crate::target::Target;
 use std::path::Path;
 use tilewright_core::diag::{CodePage, Diagnostic};
 
@@ -85,6 +86,12 @@ pub const CODES: &[CodePage] = &[
         page: "`--grid 8x8` launches 8 cubes of 8 PEs, `--grid 2x16x8` two SIPs of 16 cubes of 8 PEs.",
     },
     CodePage {
+        code: "TW-E0809",
+        title: "a backend without a clock is asked for time alone",
+        page: "`--timing-only` times a kernel without data. The reference interpreter computes values and has no clock: use \
+               the simulator, or leave the flag out.",
+    },
+    CodePage {
         code: "TW-E0899",
         title: "internal error",
         page: "Something in tilewright itself went wrong: a bug, whatever the input was. Please report the command line and \
@@ -100,8 +107,12 @@ pub fn value(name: &str, found: &str, allowed: &Values) -> Diagnostic {
             Some(word) => d.next(format!("--{name} {word}")),
             None => d,
         },
-        Values::Integer(range) => d.next(format!("--{name} {}", range.start())),
-        Values::Number => d,
+        Values::Integer(range) => {
+            let wanted = found.parse::<i128>().unwrap_or(0);
+            let near = if wanted > *range.end() as i128 { range.end() } else { range.start() };
+            d.next(format!("--{name} {near}"))
+        }
+        Values::Number => d.next(format!("--{name} 0.5")),
     }
 }
 
@@ -150,11 +161,12 @@ pub fn assignment(list: &str, part: &str) -> Diagnostic {
 }
 
 pub fn unreadable(path: &Path, why: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::new("TW-E0803", format!("cannot read {}: {why}", path.display()))
+    Diagnostic::new("TW-E0803", format!("cannot read {}: {why}", path.display())).next("name a text file that exists")
 }
 
 pub fn unwritable(path: &Path, why: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::new("TW-E0804", format!("cannot write {}: {why}", path.display()))
+        .next("name a file in a folder that exists and may be written")
 }
 
 pub fn unknown_code<'a>(code: &str, known: impl Iterator<Item = &'a str>) -> Diagnostic {
@@ -184,6 +196,10 @@ pub fn no_kernel(command: &str, kernels: &Kernels) -> Diagnostic {
     Diagnostic::new("TW-E0801", format!("`{command}` needs a kernel"))
         .note(format!("kernels: {}", known.join(", ")))
         .next(format!("{command} {}", known.first().unwrap_or(&"KERNEL")))
+}
+
+pub fn no_clock(target: Target) -> Diagnostic {
+    Diagnostic::new("TW-E0809", format!("--timing-only: the target {target} has no clock")).next("--target sim")
 }
 
 pub fn internal(what: &str) -> Diagnostic {

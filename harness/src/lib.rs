@@ -20,8 +20,7 @@ use tilewright_core::diag::CodePage;
 
 /// The pages of every crate from here down, a table each.
 pub fn codes() -> impl Iterator<Item = &'static [CodePage]> {
-    let ours = [errors::CODES, tilewright_core::lang::errors::CODES];
-    ours.into_iter()
-        .chain(tilewright_sim::CODES.iter().copied())
-        .chain(tilewright_core::ir::codes::CODES.iter().copied())
+    let ours = [errors::CODES, tilewright_core::interp::CODES, tilewright_core::lang::errors::CODES];
+    let tables = [tilewright_sim::CODES, tilewright_core::ir::codes::CODES];
+    ours.into_iter().chain(tables.into_iter().flatten().copied())
 }

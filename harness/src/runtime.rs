@@ -4,20 +4,35 @@ use crate::cli::{Cell, Facts};
 use crate::errors;
 use crate::registry::Limits;
 use crate::target::Target;
+use std::fmt;
 use tilewright_core::diag::Diagnostics;
+use tilewright_core::interp::{self, Interp};
 use tilewright_core::launch::{Backend, Ready};
-use tilewright_sim::machine::{FieldId, Machine, Status};
+use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
+use tilewright_sim::report::{EngineSummary, Summary};
+use tilewright_sim::timing::{SimBackend, Timing};
 
 /// A backend. Values never depend on which one it is, apart from rounding inside sums and products.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Runtime {
-    Sim(Box<Machine>),
-    Reference,
+    Sim(Box<SimBackend>),
+    Reference(Interp),
 }
 
-/// What a run tells besides the values in its tensors.
+/// What a run tells besides the values in its tensors. Its text is for the eye; [`Report::metrics`] are for a program.
+#[derive(Clone, Debug)]
 pub enum Report {
-    Reference,
+    Sim(Box<SimReport>),
+    Reference(interp::Outcome),
+}
+
+/// What a run on the machine model tells.
+#[derive(Clone, Debug)]
+pub struct SimReport {
+    pub timing: Timing,
+    pub summary: Summary,
+    /// The lines that the kernel printed, program by program.
+    pub prints: Vec<String>,
 }
 
 /// A figure of a report: its name, with the unit, and its value.
@@ -30,11 +45,11 @@ impl Runtime {
     }
     /// The simulator of this machine.
     pub fn sim_with(machine: Machine) -> Runtime {
-        Runtime::Sim(Box::new(machine))
+        Runtime::Sim(Box::new(SimBackend::new(machine)))
     }
     /// The interpreter that defines every op: values, no time.
     pub fn reference() -> Runtime {
-        Runtime::Reference
+        Runtime::Reference(Interp::default())
     }
     /// The first NVIDIA GPU.
     ///
@@ -60,43 +75,146 @@ impl Runtime {
     /// # Errors
     /// The backend has no clock.
     pub fn timing_only(self) -> Result<Runtime, Diagnostics> {
-        Ok(self)
+        match self {
+            Runtime::Sim(sim) => Ok(Runtime::Sim(Box::new(sim.timing_only()))),
+            Runtime::Reference(_) => Err(errors::no_clock(self.target()).into()),
+        }
     }
     pub fn target(&self) -> Target {
-        Target::Sim
+        match self {
+            Runtime::Sim(_) => Target::Sim,
+            Runtime::Reference(_) => Target::Reference,
+        }
     }
     /// What a launch contract needs to know of the place where the kernel will run.
     pub fn limits(&self) -> Limits {
-        Limits { target: Target::Sim, scratch_bytes: 1 << 20 }
-    }
-    /// Backend, machine, fidelity: what every result says of itself.
-    pub fn facts(&self) -> Facts {
-        vec![]
-    }
-}
-impl Report {
-    pub fn metrics(&self) -> Vec<Metric> {
-        vec![]
-    }
-}
-impl Backend for Runtime {
-    type Report = Report;
-    fn execute(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
-        let _ = launch;
-        Err(errors::internal("the backends are not connected yet").into())
+        let scratch_bytes = match self {
+            Runtime::Sim(sim) => sim.machine.scratch.capacity.0,
+            Runtime::Reference(_) => u64::MAX,
+        };
+        Limits { target: self.target(), scratch_bytes }
     }
 }
 
-/// What a result says of the machine model behind it.
-pub fn machine_facts(machine: &Machine) -> Facts {
-    let set = FieldId::all().filter(|id| machine.status(*id) == Status::Set).map(FieldId::path);
-    let set: Vec<&str> = set.collect();
-    let mut facts = vec![(
-        "machine".to_string(),
-        format!("{} ({:016x}); model, not validated on hardware", machine.name, machine.hash()),
-    )];
-    if !set.is_empty() {
-        facts.push(("set".to_string(), set.join(", ")));
+impl Backend for Runtime {
+    type Report = Report;
+    fn execute(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
+        match self {
+            Runtime::Sim(sim) => {
+                let run = sim.execute(launch)?;
+                let summary = Summary::of_run(&sim.machine, &run.timing, None);
+                Ok(Report::Sim(Box::new(SimReport { timing: run.timing, summary, prints: run.prints })))
+            }
+            Runtime::Reference(interp) => interp.execute(launch).map(Report::Reference),
+        }
     }
+}
+
+impl Report {
+    /// The same, of a run on random inputs of this seed.
+    pub fn seeded(mut self, seed: Option<u64>) -> Report {
+        if let Report::Sim(sim) = &mut self {
+            sim.summary.provenance.seed = seed;
+        }
+        self
+    }
+    /// The lines that the kernel printed, program by program.
+    pub fn prints(&self) -> &[String] {
+        match self {
+            Report::Sim(sim) => &sim.prints,
+            Report::Reference(outcome) => &outcome.prints,
+        }
+    }
+    /// What was measured.
+    pub fn metrics(&self) -> Vec<Metric> {
+        match self {
+            Report::Sim(sim) => sim.metrics(),
+            Report::Reference(outcome) => vec![metric("steps", outcome.steps)],
+        }
+    }
+    /// Backend, machine, fidelity, what the result rests on: what every result says of itself.
+    pub fn facts(&self) -> Facts {
+        match self {
+            Report::Sim(sim) => sim.facts(),
+            Report::Reference(_) => vec![fact("backend", Target::Reference.name())],
+        }
+    }
+}
+
+/// For the eye.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::Sim(sim) => write!(f, "{}", sim.summary),
+            Report::Reference(outcome) => write!(f, "{}, {} ops run", Target::Reference, outcome.steps),
+        }
+    }
+}
+
+impl SimReport {
+    fn metrics(&self) -> Vec<Metric> {
+        let Timing { wall, n_pe, sums, events, .. } = &self.timing;
+        let moved = (sums.read_bytes + sums.write_bytes + sums.stream_bytes) as f64;
+        let mut metrics = vec![
+            metric("wall_us", wall.as_us()),
+            metric("n_pe", *n_pe),
+            metric("hbm_read_bytes", sums.read_bytes + sums.stream_bytes),
+            metric("hbm_write_bytes", sums.write_bytes),
+            metric("ipcq_bytes", sums.ipcq_bytes),
+            // Bytes per ns are GB/s.
+            metric("hbm_gb_per_s", if wall.0 == 0 { 0.0 } else { moved / wall.as_ns() }),
+            metric("events", *events),
+        ];
+        metrics.extend(self.summary.engines.iter().flat_map(shares));
+        metrics
+    }
+    fn facts(&self) -> Facts {
+        let from = &self.summary.provenance;
+        let mut facts = vec![
+            fact("backend", from.backend),
+            fact("machine", format!("{} ({}); {}", from.machine, from.machine_hash, from.note)),
+            fact("fidelity", from.fidelity),
+            fact("event hash", from.event_hash),
+        ];
+        facts.extend(assumed(&from.assumed));
+        facts.extend(set(from.set.iter().map(|s| format!("{} = {}", s.field, s.value))));
+        facts
+    }
+}
+
+/// Percent of an engine's time in each class.
+fn shares(engine: &EngineSummary) -> impl Iterator<Item = Metric> {
+    engine.classes.iter().map(|share| {
+        let name = format!("{}_{}_percent", engine.engine, share.class.replace('-', "_"));
+        metric(&name, f64::from(share.percent.0) / 10.0)
+    })
+}
+
+/// What a result says of the machine model behind it; `used`: the fields that its prices came from.
+pub fn machine_facts(machine: &Machine, used: &FieldSet) -> Facts {
+    let with = |status: Status| move |id: &FieldId| machine.status(*id) == status;
+    let model = format!("{} ({:016x}); model, not validated on hardware", machine.name, machine.hash());
+    let mut facts = vec![fact("machine", model)];
+    facts.extend(assumed(&used.iter().filter(with(Status::Assumed)).map(FieldId::path).collect::<Vec<_>>()));
+    facts.extend(set(FieldId::all()
+        .filter(with(Status::Set))
+        .map(|id| format!("{} = {}", id.path(), machine.show(id)))));
     facts
+}
+
+fn assumed(fields: &[&str]) -> Option<(String, String)> {
+    (!fields.is_empty()).then(|| fact("assumed", format!("{} (never measured or published)", fields.join(", "))))
+}
+
+fn set(fields: impl Iterator<Item = String>) -> Option<(String, String)> {
+    let fields: Vec<String> = fields.collect();
+    (!fields.is_empty()).then(|| fact("set", fields.join(", ")))
+}
+
+fn metric(name: &str, value: impl Into<Cell>) -> Metric {
+    (name.to_string(), value.into())
+}
+
+fn fact(name: &str, text: impl ToString) -> (String, String) {
+    (name.to_string(), text.to_string())
 }

@@ -61,7 +61,9 @@ pub(super) fn with_kernels(command: Command, kernels: &Kernels) -> Command {
         .allow_external_subcommands(true)
         .external_subcommand_value_parser(clap::value_parser!(OsString));
     kernels.iter().fold(command, |command, kernel| {
-        command.subcommand(Command::new(kernel.name()).about(kernel.about()).args(kernel.params().iter().map(flag)))
+        let flags = kernel.params().iter().map(flag);
+        let heading = format!("Parameters of {}", kernel.name());
+        command.subcommand(Command::new(kernel.name()).about(kernel.about()).next_help_heading(heading).args(flags))
     })
 }
 

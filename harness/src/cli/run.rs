@@ -1,9 +1,10 @@
 //! `run KERNEL`: one launch on one backend, its values against the f64 reference, and what the backend measured.
 
-use super::{Cell, Command, Common, Context, Facts, Failure, Format, Outcome, Sheet, args, pick};
+use super::sheet::write_facts;
+use super::{Cell, Command, Common, Context, Facts, Failure, Format, Outcome, Sheet, args, note, pick};
 use crate::inputs::Inputs;
 use crate::registry::{Agreement, Kernels};
-use crate::runtime::{Metric, Runtime};
+use crate::runtime::{Report, Runtime};
 use crate::target::Target;
 use clap::ArgMatches;
 use tilewright_core::launch::Grid;
@@ -33,15 +34,16 @@ impl Command for Run {
         let mut launch = case.launch()?;
         launch = options.grid.into_iter().fold(launch, |launch, grid| launch.grid(grid));
         launch = options.queue_depth.into_iter().fold(launch, |launch, depth| launch.queue_depth(depth));
-        let report = launch.run(&mut runtime)?;
+        let report = launch.run(&mut runtime)?.seeded(options.inputs.seed());
         let agreements = if options.timing_only { Vec::new() } else { case.check()? };
 
         let mut facts = vec![("kernel".to_string(), instance.to_string())];
-        facts.extend(runtime.facts());
         facts.extend(options.facts());
         facts.extend(case.facts());
-        let metrics = report.metrics().into_iter().chain(agreements.iter().flat_map(agreement)).collect();
-        print(metrics, facts, options.common.format, cx)?;
+        match options.common.format {
+            Format::Table => show(&report, &agreements, &facts, cx)?,
+            Format::Csv | Format::Json => print(&report, &agreements, facts, options.common.format, cx)?,
+        }
         Ok(if agreements.iter().all(Agreement::agrees) { Outcome::Done } else { Outcome::KernelError })
     }
 }
@@ -81,29 +83,40 @@ impl Options {
     }
 }
 
-fn agreement(of: &Agreement) -> [Metric; 2] {
-    let verdict = match &of.fault {
-        None => format!("agrees with f64 (tolerance {})", of.tolerance),
-        Some(fault) => format!("DISAGREES with f64: {fault}"),
-    };
-    [(of.output.clone(), verdict.into()), (format!("{} worst", of.output), of.worst.into())]
+/// For the eye: values, the backend's own summary, facts.
+fn show(report: &Report, agreements: &[Agreement], facts: &Facts, cx: &mut Context<'_>) -> Result<(), Failure> {
+    report.prints().iter().try_for_each(|line| writeln!(cx.out, "{line}"))?;
+    for of in agreements {
+        writeln!(cx.out, "{} {}", of.output, verdict(of))?;
+    }
+    writeln!(cx.out, "{report}")?;
+    write_facts(cx.out, facts)?;
+    Ok(())
 }
 
-/// One row for a machine; for the eye, a line a metric.
-fn print(metrics: Vec<Metric>, facts: Facts, format: Format, cx: &mut Context<'_>) -> Result<(), Failure> {
-    match format {
-        Format::Table => {
-            let mut sheet = Sheet::begin(cx.out, format, &["metric", "value"], facts)?;
-            metrics.into_iter().try_for_each(|(name, value)| sheet.row(&[name.into(), value]))?;
-            sheet.end()?;
-        }
-        Format::Csv | Format::Json => {
-            let (names, values): (Vec<String>, Vec<Cell>) = metrics.into_iter().unzip();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let mut sheet = Sheet::begin(cx.out, format, &names, facts)?;
-            sheet.row(&values)?;
-            sheet.end()?;
-        }
-    }
+/// For a machine: one row of everything.
+fn print(
+    report: &Report,
+    agreements: &[Agreement],
+    facts: Facts,
+    format: Format,
+    cx: &mut Context<'_>,
+) -> Result<(), Failure> {
+    report.prints().iter().for_each(|line| note(line));
+    let values = agreements
+        .iter()
+        .flat_map(|of| [(of.output.clone(), verdict(of).into()), (format!("{}_worst", of.output), of.worst.into())]);
+    let (names, cells): (Vec<String>, Vec<Cell>) = report.metrics().into_iter().chain(values).unzip();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut sheet = Sheet::begin(cx.out, format, &names)?;
+    sheet.row(&cells)?;
+    sheet.end(&report.facts().into_iter().chain(facts).collect())?;
     Ok(())
+}
+
+fn verdict(of: &Agreement) -> String {
+    match &of.fault {
+        None => format!("agrees with f64 (tolerance {}, worst {})", of.tolerance, Cell::Real(of.worst).short()),
+        Some(fault) => format!("DISAGREES with f64 (tolerance {}): {fault}", of.tolerance),
+    }
 }

@@ -1,6 +1,7 @@
 //! Rows of results, written as a table, as CSV or as JSON. Numbers keep full precision but in the table.
 
 use super::args::Format;
+use super::progress::note;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -24,34 +25,25 @@ pub struct Sheet<'w> {
     out: &'w mut dyn Write,
     format: Format,
     columns: Vec<String>,
-    facts: Facts,
     table: Table,
     rows: usize,
 }
 
 impl<'w> Sheet<'w> {
-    /// Starts a sheet. In CSV the facts go to standard error, so that standard output is rows alone.
+    /// Starts a sheet.
     ///
     /// # Errors
     /// `out` cannot be written.
-    pub fn begin(out: &'w mut dyn Write, format: Format, columns: &[&str], facts: Facts) -> io::Result<Sheet<'w>> {
+    pub fn begin(out: &'w mut dyn Write, format: Format, columns: &[&str]) -> io::Result<Sheet<'w>> {
         let columns: Vec<String> = columns.iter().map(|c| c.to_string()).collect();
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_header(&columns);
-        let sheet = Sheet { out, format, columns, facts, table, rows: 0 };
-        match sheet.format {
+        match format {
             Format::Table => {}
-            Format::Csv => {
-                facts_to_stderr(&sheet.facts);
-                csv_line(sheet.out, &sheet.columns)?;
-            }
-            Format::Json => {
-                let facts: Map<String, Value> =
-                    sheet.facts.iter().map(|(name, text)| (name.clone(), json!(text))).collect();
-                write!(sheet.out, "{{\"facts\":{},\"rows\":[", Value::Object(facts))?;
-            }
+            Format::Csv => csv_line(out, &columns)?,
+            Format::Json => write!(out, "{{\"rows\":[")?,
         }
-        Ok(sheet)
+        Ok(Sheet { out, format, columns, table, rows: 0 })
     }
     /// Adds a row, one cell per column, and hands it on at once where the format allows.
     ///
@@ -74,21 +66,24 @@ impl<'w> Sheet<'w> {
         self.rows += 1;
         Ok(())
     }
-    /// Ends the sheet.
+    /// Ends the sheet. In CSV the facts go to standard error, so that standard output is rows alone.
     ///
     /// # Errors
     /// `out` cannot be written.
-    pub fn end(self) -> io::Result<()> {
+    pub fn end(self, facts: &Facts) -> io::Result<()> {
         match self.format {
             Format::Table => {
                 // The table pads its last column: nothing should follow a line's last word.
                 for line in self.table.to_string().lines() {
                     writeln!(self.out, "{}", line.trim_end())?;
                 }
-                write_facts(self.out, &self.facts)?;
+                write_facts(self.out, facts)?;
             }
-            Format::Csv => {}
-            Format::Json => writeln!(self.out, "\n]}}")?,
+            Format::Csv => facts.iter().for_each(|(name, text)| note(&format!("{name}: {text}"))),
+            Format::Json => {
+                let facts: Map<String, Value> = facts.iter().map(|(name, text)| (name.clone(), json!(text))).collect();
+                writeln!(self.out, "\n],\"facts\":{}}}", Value::Object(facts))?;
+            }
         }
         self.out.flush()
     }
@@ -107,11 +102,6 @@ impl<'w> Sheet<'w> {
 pub(super) fn write_facts(out: &mut dyn Write, facts: &Facts) -> io::Result<()> {
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     facts.iter().try_for_each(|(name, text)| writeln!(out, "{name:>width$}: {text}"))
-}
-
-fn facts_to_stderr(facts: &Facts) {
-    let mut err = io::stderr().lock();
-    let _ = write_facts(&mut err, facts); // nobody is left to be told if standard error is gone
 }
 
 fn csv_line(out: &mut dyn Write, fields: &[String]) -> io::Result<()> {
@@ -156,7 +146,7 @@ impl Cell {
         }
     }
     /// For the eye: four significant digits.
-    fn short(&self) -> String {
+    pub(super) fn short(&self) -> String {
         match self {
             Cell::Real(x) if *x == 0.0 => "0".to_string(),
             Cell::Real(x) if !(1e-3..1e6).contains(&x.abs()) => format!("{x:.2e}"),
@@ -203,10 +193,10 @@ mod tests {
     fn sheet(format: Format) -> String {
         let mut out = Vec::new();
         let facts = vec![("backend".to_string(), "sim".to_string())];
-        let mut sheet = Sheet::begin(&mut out, format, &["name", "n", "x"], facts).unwrap();
+        let mut sheet = Sheet::begin(&mut out, format, &["name", "n", "x"]).unwrap();
         sheet.row(&["a, b".into(), 12usize.into(), 8.0.into()]).unwrap();
         sheet.row(&["c".into(), Cell::Empty, (1.0 / 3.0).into()]).unwrap();
-        sheet.end().unwrap();
+        sheet.end(&facts).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -221,10 +211,10 @@ mod tests {
     #[test]
     fn json_carries_the_facts() {
         assert_snapshot!(sheet(Format::Json), @r#"
-        {"facts":{"backend":"sim"},"rows":[
+        {"rows":[
         {"name":"a, b","n":12,"x":8.0},
         {"name":"c","n":null,"x":0.3333333333333333}
-        ]}
+        ],"facts":{"backend":"sim"}}
         "#);
     }
     #[test]

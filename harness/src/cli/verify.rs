@@ -1,6 +1,6 @@
 //! `verify`: every kernel and instance on every backend present, on random data, against the f64 references.
 
-use super::{Cell, Command, Common, Context, Failure, Format, Outcome, Progress, Sheet, args, note};
+use super::{Cell, Command, Common, Context, Failure, Format, Outcome, Progress, Sheet, args, note, print_errors};
 use crate::inputs::Inputs;
 use crate::registry::{Agreement, Instance, Kernels};
 use crate::runtime::{Runtime, machine_facts};
@@ -8,6 +8,7 @@ use crate::target::Target;
 use clap::{Arg, ArgMatches};
 use std::collections::BTreeMap;
 use tilewright_core::diag::Diagnostics;
+use tilewright_sim::machine::FieldSet;
 
 pub(super) struct Verify;
 
@@ -31,9 +32,7 @@ impl Command for Verify {
         let (backends, skipped) = backends(matches.get_one::<Target>("target").copied(), &common)?;
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
 
-        let mut facts = vec![("inputs".to_string(), format!("random, seed {seed}"))];
-        facts.extend(machine_facts(&common.open_machine()?));
-        let mut sheet = Sheet::begin(cx.out, common.format, &COLUMNS, facts)?;
+        let mut sheet = Sheet::begin(cx.out, common.format, &COLUMNS)?;
         let progress = Progress::new("verify", instances.len() * backends.len(), common.quiet);
         let (mut count, mut wrong) = (Count::default(), Diagnostics::default());
         for instance in &instances {
@@ -46,11 +45,17 @@ impl Command for Verify {
             }
         }
         drop(progress);
-        sheet.end()?;
+        let inputs = ("inputs".to_string(), format!("random, seed {seed}"));
+        let facts = [inputs].into_iter().chain(machine_facts(&common.open_machine()?, &FieldSet::default()));
+        sheet.end(&facts.collect())?;
         count.skipped = skipped.iter().map(|(target, why)| (*target, (instances.len(), why.clone()))).collect();
         count.tell(common.format, cx)?;
+        if count.disagree > 0 {
+            print_errors(&wrong);
+            return Ok(Outcome::KernelError);
+        }
         wrong.finish()?;
-        Ok(if count.disagree == 0 { Outcome::Done } else { Outcome::KernelError })
+        Ok(Outcome::Done)
     }
 }
 
