@@ -1,0 +1,77 @@
+//! The texts and codes of the sweeps: 0820 to 0839.
+
+use std::path::Path;
+use tilewright_core::diag::{CodePage, Diagnostic};
+
+/// One page per code, for `explain`.
+pub const CODES: &[CodePage] = &[
+    CodePage {
+        code: "TW-E0820",
+        title: "a flag's list holds a value that is not allowed",
+        page: "Lists are written with commas and without blanks: `--s-kv 8192,16384 --modes A1,B`.",
+    },
+    CodePage {
+        code: "TW-E0821",
+        title: "no such tier",
+        page: "A tier is the command form of a kernel's products. The short-context decode sweep exists for the tier `baseline` \
+               (primitive commands only).",
+    },
+    CodePage {
+        code: "TW-E0822",
+        title: "a golden file cannot be used",
+        page: "`--check DIR` reads the sweep's golden CSV file from the folder. Its columns must be those of the sweep, and its \
+               values numbers.",
+    },
+    CodePage {
+        code: "TW-E0823",
+        title: "the file of --out belongs to another sweep",
+        page: "A sweep resumes from the rows that `--out FILE` already holds. The columns of this file are not those that the \
+               sweep writes. Choose another file, or remove this one.",
+    },
+    CodePage {
+        code: "TW-E0824",
+        title: "a kernel's values are wrong in a sweep",
+        page: "With `--with-data` every point also computes values and compares them with the f64 reference. A point that \
+               disagrees gives no figures. `tilewright verify KERNEL` shows the disagreement.",
+    },
+    CodePage {
+        code: "TW-E0825",
+        title: "points of a sweep failed in an earlier run",
+        page: "A failed point stays in the file of `--out` as a row that starts its measured columns with `failed:` and the \
+               reason, and is not computed again. Remove its row to try again.",
+    },
+];
+
+pub fn list_value(flag: &str, found: &str, allowed: &str, example: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0820", format!("--{flag} cannot hold `{found}`"))
+        .note(format!("allowed: {allowed}"))
+        .next(format!("--{flag} {example}"))
+}
+
+pub fn unknown_tier(found: &str, known: &[&str]) -> Diagnostic {
+    Diagnostic::new("TW-E0821", format!("no tier `{found}`"))
+        .note(format!("tiers: {}", known.join(", ")))
+        .next(format!("--tier {}", known.first().unwrap_or(&"baseline")))
+}
+
+pub fn golden(file: &Path, why: impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new("TW-E0822", format!("golden file {}: {why}", file.display()))
+        .next("--check DIR, where DIR holds the golden CSV files")
+}
+
+pub fn other_sweep(file: &Path, expected: &[String], found: &[String]) -> Diagnostic {
+    Diagnostic::new("TW-E0823", format!("{} holds rows of another sweep", file.display()))
+        .note(format!("expected the columns {}", expected.join(",")))
+        .note(format!("found {}", found.join(",")))
+        .next("choose another file for --out")
+}
+
+pub fn failed_before(points: usize) -> Diagnostic {
+    Diagnostic::new("TW-E0825", format!("{points} points failed in an earlier run; their rows say why"))
+        .next("remove these rows from the file of --out to compute them again")
+}
+
+pub fn wrong_values(instance: &str, fault: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0824", format!("`{instance}` disagrees with its reference: {fault}"))
+        .next(format!("tilewright verify {instance}"))
+}

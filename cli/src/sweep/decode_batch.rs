@@ -1,0 +1,80 @@
+//! `decode-batch`: B users decode at once on one SIP, each on cubes of its own.
+
+use super::plan::{Plan, Point};
+use super::{Column, Study, decode};
+use tilewright_core::diag::Diagnostics;
+use tilewright_harness::cli::Cell;
+use tilewright_sim::machine::FieldSet;
+
+pub struct DecodeBatch;
+
+impl Study for DecodeBatch {
+    fn name(&self) -> &'static str {
+        "decode-batch"
+    }
+    fn about(&self) -> &'static str {
+        "Concurrent users on disjoint cubes of one SIP: latency and throughput for B = 1, 2 and as many as fit"
+    }
+    fn columns(&self) -> &'static [Column] {
+        const {
+            &[
+                Column::key("mode"),
+                Column::key("kv_per_cube"),
+                Column::key("C"),
+                Column::key("S_kv"),
+                Column::key("B"),
+                Column::exact("capacity"),
+                Column::timed("agg_latency_us"),
+                Column::timed("mean_user_latency_us"),
+                Column::timed("throughput_users_per_us"),
+            ]
+        }
+    }
+    fn golden(&self) -> &'static str {
+        "decode_batch.csv"
+    }
+    fn contexts(&self) -> &'static [usize] {
+        &[8192]
+    }
+    fn points(&self, plan: &Plan) -> Result<Vec<Point>, Diagnostics> {
+        let mut points = Vec::new();
+        for &mode in &plan.modes {
+            for &s_kv in &plan.contexts {
+                let cubes = decode::cubes(&plan.instance(mode, s_kv)?, mode)?;
+                for users in batches(capacity(plan, cubes)) {
+                    let sizes = [mode.kv_per_cube(), cubes, s_kv, users];
+                    let key = [Cell::from(mode.name())].into_iter().chain(sizes.map(Cell::from)).collect();
+                    points.push(Point { key, mode, s_kv, users });
+                }
+            }
+        }
+        Ok(points)
+    }
+    fn measure(&self, point: &Point, plan: &Plan) -> Result<(Vec<Cell>, FieldSet), Diagnostics> {
+        let instance = plan.instance(point.mode, point.s_kv)?;
+        let cubes = decode::cubes(&instance, point.mode)?;
+        let t = decode::measure(&instance, plan, point.users, cubes)?;
+        let users: Vec<f64> = t.users.iter().map(|wall| wall.as_us()).collect();
+        let cells = vec![
+            capacity(plan, cubes).into(),
+            t.wall.as_us().into(),
+            (users.iter().sum::<f64>() / users.len() as f64).into(),
+            (point.users as f64 / t.wall.as_us()).into(),
+        ];
+        Ok((cells, t.fields))
+    }
+}
+
+/// Users of so many cubes that fit into one SIP.
+fn capacity(plan: &Plan, cubes: usize) -> usize {
+    plan.machine.cubes_per_sip() / cubes.max(1)
+}
+
+/// 1, 2 and the capacity, each once. A user that does not fit at all is still tried: the launch says why it fails.
+fn batches(capacity: usize) -> Vec<usize> {
+    let capacity = capacity.max(1);
+    let mut batches = vec![1, 2, capacity];
+    batches.retain(|b| *b <= capacity);
+    batches.dedup();
+    batches
+}

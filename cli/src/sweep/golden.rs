@@ -1,0 +1,118 @@
+//! `--check DIR`: rows against a golden file, by key. Counts and sizes must be equal, times and ratios within half a
+//! percent.
+
+use super::{Column, ColumnKind, Row, Study};
+use crate::errors;
+use std::path::{Path, PathBuf};
+use tilewright_core::diag::Diagnostics;
+use tilewright_harness::cli::{Cell, Outcome, note};
+
+/// Relative tolerance of times and ratios.
+pub const TOLERANCE: f64 = 5e-3;
+
+/// The rows of a golden file.
+pub struct Golden {
+    path: PathBuf,
+    columns: &'static [Column],
+    rows: Vec<Vec<Cell>>,
+}
+
+/// What a comparison found.
+pub struct Report {
+    path: PathBuf,
+    /// Rows that both sides have.
+    compared: usize,
+    /// Golden rows that were not computed, and computed rows that are not golden.
+    alone: (usize, usize),
+    misses: Vec<String>,
+    /// The largest relative deviation of a time or ratio, with its place.
+    worst: (f64, String),
+}
+
+impl Golden {
+    /// Reads the golden file of a study.
+    ///
+    /// # Errors
+    /// It is missing, or its columns are not the study's.
+    pub fn read(dir: &Path, study: &dyn Study) -> Result<Golden, Diagnostics> {
+        let path = dir.join(study.golden());
+        let fault = |why: String| Diagnostics::from(errors::golden(&path, why));
+        let mut file = csv::Reader::from_path(&path).map_err(|e| fault(e.to_string()))?;
+        let found: Vec<&str> = file.headers().map_err(|e| fault(e.to_string()))?.iter().collect();
+        let expected: Vec<&str> = study.columns().iter().map(|c| c.name).collect();
+        if found != expected {
+            return Err(fault(format!("expected the columns {}, found {}", expected.join(","), found.join(","))));
+        }
+        let rows = file.records().map(|r| r.map(|r| r.iter().map(Cell::read).collect()));
+        let rows = rows.collect::<Result<_, _>>().map_err(|e: csv::Error| fault(e.to_string()))?;
+        Ok(Golden { path, columns: study.columns(), rows })
+    }
+    /// Compares every computed row with the golden row of its key.
+    pub fn compare(self, rows: &[Row]) -> Report {
+        let keys = self.columns.iter().filter(|c| c.kind == ColumnKind::Key).count();
+        let mut report = Report {
+            path: self.path,
+            compared: 0,
+            alone: (0, 0),
+            misses: Vec::new(),
+            worst: (0.0, "no row".to_string()),
+        };
+        for row in rows {
+            match self.rows.iter().find(|golden| golden[..keys] == row.key) {
+                None => report.alone.1 += 1,
+                Some(golden) => {
+                    report.compared += 1;
+                    let found = row.cells(self.columns.len());
+                    for (column, (found, golden)) in self.columns.iter().zip(found.iter().zip(golden)).skip(keys) {
+                        report.cell(&row.name(), column, found, golden);
+                    }
+                }
+            }
+        }
+        report.alone.0 = self.rows.len().saturating_sub(report.compared);
+        report
+    }
+}
+
+impl Report {
+    fn cell(&mut self, row: &str, column: &Column, found: &Cell, golden: &Cell) {
+        let (name, place) = (column.name, format!("{} of {row}", column.name));
+        let (Some(got), Some(want)) = (found.number(), golden.number()) else {
+            let (found, golden) = (found.csv(), golden.csv());
+            if found != golden {
+                self.misses.push(format!("{row}: {name} is `{found}`, golden `{golden}`"));
+            }
+            return;
+        };
+        match column.kind {
+            ColumnKind::Key => {}
+            ColumnKind::Exact if got == want => {}
+            ColumnKind::Exact => self.misses.push(format!("{row}: {name} is {got}, golden {want}")),
+            ColumnKind::Timed => {
+                let off = if got == want { 0.0 } else { (got - want).abs() / want.abs() };
+                if off > TOLERANCE || off.is_nan() {
+                    self.misses
+                        .push(format!("{row}: {name} is {got}, golden {want}, {:+.3} %", (got / want - 1.0) * 100.0));
+                }
+                if off > self.worst.0 {
+                    self.worst = (off, place);
+                }
+            }
+        }
+    }
+    /// Tells on standard error. Nothing compared is a miss, too.
+    pub fn tell(&self) -> Outcome {
+        self.misses.iter().for_each(|miss| note(&format!("miss: {miss}")));
+        let (golden, computed) = self.alone;
+        note(&format!(
+            "check: {} rows compared with {}, {} misses; largest deviation {:.3} % ({}); \
+             {golden} golden rows not computed, {computed} computed rows not golden",
+            self.compared,
+            self.path.display(),
+            self.misses.len(),
+            self.worst.0 * 100.0,
+            self.worst.1,
+        ));
+        if self.misses.is_empty() && self.compared > 0 { Outcome::Done } else { Outcome::CheckMiss }
+    }
+}

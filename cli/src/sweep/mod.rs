@@ -1,0 +1,205 @@
+//! `sweep NAME`: the published tables. A table is one file with its points, columns and measurement ([`Study`]); running,
+//! resuming and checking it is the same for all. `plan.rs`: what the flags ask for. `run.rs`: points in parallel, rows
+//! in order. `store.rs`: `--out`. `golden.rs`: `--check`.
+
+mod decode;
+mod decode_batch;
+mod golden;
+mod plan;
+mod run;
+mod short_decode;
+mod store;
+
+use crate::errors;
+use clap::ArgMatches;
+use golden::Golden;
+use plan::{Plan, Point};
+use std::path::PathBuf;
+use store::Store;
+use tilewright_core::diag::Diagnostics;
+use tilewright_harness::cli::{Cell, Command, Common, Context, Failure, Outcome, Sheet};
+use tilewright_harness::registry::Kernels;
+use tilewright_sim::machine::FieldSet;
+
+/// One published table.
+pub trait Study: Sync {
+    fn name(&self) -> &'static str;
+    fn about(&self) -> &'static str;
+    /// The columns of the table, in its order; the keys come first.
+    fn columns(&self) -> &'static [Column];
+    /// Its golden file in the folder of `--check`.
+    fn golden(&self) -> &'static str;
+    /// Contexts where none are asked for, in tokens.
+    fn contexts(&self) -> &'static [usize];
+    /// The rows to compute, in order.
+    ///
+    /// # Errors
+    /// The plan asks for something that the study does not have.
+    fn points(&self, plan: &Plan) -> Result<Vec<Point>, Diagnostics>;
+    /// The cells of one row after the keys, and what their times rest on.
+    ///
+    /// # Errors
+    /// The point cannot be launched, or its run fails.
+    fn measure(&self, point: &Point, plan: &Plan) -> Result<(Vec<Cell>, FieldSet), Diagnostics>;
+}
+
+/// A column of a study.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    pub name: &'static str,
+    pub kind: ColumnKind,
+}
+
+/// What a column holds, and so how it is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Part of the row's identity.
+    Key,
+    /// A count or a computed size: equal.
+    Exact,
+    /// A time, or a ratio with a time in it: within `golden::TOLERANCE`.
+    Timed,
+}
+
+impl Column {
+    pub const fn key(name: &'static str) -> Column {
+        Column { name, kind: ColumnKind::Key }
+    }
+    pub const fn exact(name: &'static str) -> Column {
+        Column { name, kind: ColumnKind::Exact }
+    }
+    pub const fn timed(name: &'static str) -> Column {
+        Column { name, kind: ColumnKind::Timed }
+    }
+}
+
+/// A row of a study: its key, and what was measured or why nothing was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub key: Vec<Cell>,
+    pub measured: Result<Vec<Cell>, String>,
+}
+
+impl Row {
+    /// The key, as it stands in CSV.
+    pub fn name(&self) -> String {
+        plan::name(&self.key)
+    }
+    /// One cell per column. A failed point has its reason in the first column after the keys.
+    pub fn cells(&self, columns: usize) -> Vec<Cell> {
+        let mut cells = self.key.clone();
+        match &self.measured {
+            Ok(measured) => cells.extend(measured.iter().cloned()),
+            Err(reason) => cells.push(Cell::Text(format!("{FAILED}{reason}"))),
+        }
+        cells.resize(columns, Cell::Empty);
+        cells
+    }
+}
+
+/// Marks the reason of a failed point in its row.
+const FAILED: &str = "failed: ";
+
+const STUDIES: [&dyn Study; 2] = [&short_decode::ShortDecode, &decode_batch::DecodeBatch];
+
+pub struct Sweep;
+
+impl Command for Sweep {
+    fn name(&self) -> &'static str {
+        "sweep"
+    }
+    fn flags(&self, command: clap::Command, _: &Kernels) -> clap::Command {
+        let command = command
+            .about("Compute one of the published tables")
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .disable_help_subcommand(true)
+            .subcommand_value_name("TABLE")
+            .subcommand_help_heading("Tables")
+            .args(plan::args());
+        STUDIES.iter().fold(command, |c, study| c.subcommand(clap::Command::new(study.name()).about(study.about())))
+    }
+    fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+        let chosen =
+            matches.subcommand().and_then(|(name, sub)| Some((STUDIES.iter().find(|s| s.name() == name)?, sub)));
+        match chosen {
+            Some((study, matches)) => sweep(*study, matches, cx),
+            None => Ok(Outcome::Done), // the parser requires one of the studies
+        }
+    }
+}
+
+fn sweep(study: &dyn Study, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+    let common = Common::of(matches);
+    let plan = Plan::of(study, matches, &common, cx.kernels)?;
+    let points = study.points(&plan)?;
+    let golden = matches.get_one::<PathBuf>("check").map(|dir| Golden::read(dir, study)).transpose()?;
+    let (kept, mut store) = Store::open(matches.get_one::<PathBuf>("out"), study, &plan)?;
+
+    let names: Vec<&str> = study.columns().iter().map(|c| c.name).collect();
+    let mut sheet = Sheet::begin(cx.out, common.format, &names)?;
+    let (mut rows, mut wrong, mut used) = (Vec::new(), Diagnostics::default(), FieldSet::default());
+    let measure = |point: &Point| match kept.get(&point.key) {
+        Some(row) => Source::Kept(row.clone()),
+        None => Source::Measured(study.measure(point, &plan)),
+    };
+    run::in_order(&points, plan.threads, common.quiet, measure, |point, source| {
+        let row = match source {
+            Source::Kept(row) => row,
+            Source::Measured(measured) => {
+                let row = new_row(point, measured, &mut used, &mut wrong);
+                store.append(&row)?;
+                row
+            }
+        };
+        sheet.row(&row.cells(names.len()))?;
+        rows.push(row);
+        Ok(())
+    })?;
+    sheet.end(&plan.facts(study, &used))?;
+    verdict(&rows, wrong, golden)
+}
+
+/// Where a row comes from.
+enum Source {
+    /// From an earlier run.
+    Kept(Row),
+    Measured(Result<(Vec<Cell>, FieldSet), Diagnostics>),
+}
+
+fn new_row(
+    point: &Point,
+    measured: Result<(Vec<Cell>, FieldSet), Diagnostics>,
+    used: &mut FieldSet,
+    wrong: &mut Diagnostics,
+) -> Row {
+    let key = point.key.clone();
+    match measured {
+        Ok((cells, fields)) => {
+            used.extend(fields.iter());
+            Row { key, measured: Ok(cells) }
+        }
+        Err(why) => {
+            let row = Row { key, measured: Err(reason(&why)) };
+            wrong.0.extend(why.0);
+            row
+        }
+    }
+}
+
+/// A failed point fails the sweep, after all rows are out; then comes the comparison.
+fn verdict(rows: &[Row], mut wrong: Diagnostics, golden: Option<Golden>) -> Result<Outcome, Failure> {
+    let failed = rows.iter().filter(|r| r.measured.is_err()).count();
+    if failed > 0 {
+        if wrong.is_empty() {
+            wrong.push(errors::failed_before(failed));
+        }
+        return Err(wrong.into());
+    }
+    Ok(golden.map_or(Outcome::Done, |golden| golden.compare(rows).tell()))
+}
+
+/// The first error of a point in one line: the others follow on standard error.
+fn reason(why: &Diagnostics) -> String {
+    why.0.first().map(|d| format!("{} {}", d.code, d.message)).unwrap_or_default()
+}

@@ -1,0 +1,5 @@
+//! The `tilewright` binary as a user runs it.
+
+mod command;
+mod support;
+mod sweep;

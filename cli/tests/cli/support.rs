@@ -1,0 +1,49 @@
+//! Runs the binary of this package.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+pub struct Run {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+fn command(args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tilewright"));
+    command.args(words(args)).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+/// Splits at blanks outside double quotes.
+fn words(args: &str) -> Vec<String> {
+    let mut quoted = false;
+    let pieces = args.split(|c: char| {
+        quoted ^= c == '"';
+        c == ' ' && !quoted
+    });
+    pieces.map(|word| word.replace('"', "")).collect()
+}
+
+pub fn tilewright(args: &str) -> Run {
+    let output = command(args).output().expect("the binary starts");
+    let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+    let code = output.status.code().expect("it ends by itself");
+    Run { code, out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Runs with a standard output that nobody reads.
+pub fn closed_pipe(args: &str) -> (i32, String) {
+    let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    (output.status.code().expect("it ends by itself"), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// An empty folder of this test's own.
+pub fn temp_dir(name: &str) -> PathBuf {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).expect("the target folder can be written");
+    dir
+}

@@ -1,0 +1,85 @@
+//! The published tables: every golden row, and what a sweep promises about order, resuming and failures.
+
+use crate::support::{self, tilewright};
+use std::fs;
+
+const GOLDEN: &str = "../tests/golden";
+
+fn golden(name: &str) -> String {
+    fs::read_to_string(format!("{}/{GOLDEN}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn short_decode_has_the_golden_columns_and_meets_every_golden_row() {
+    let run = tilewright(&format!("sweep short-decode --tier baseline --csv --quiet --check {GOLDEN}"));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(run.out.lines().next(), golden("short_decode_baseline.csv").lines().next());
+    assert_eq!(run.out.lines().count(), 1 + 16);
+    assert!(run.err.contains("12 rows compared"), "{}", run.err);
+}
+#[test]
+fn decode_batch_has_the_golden_columns_and_meets_every_golden_row() {
+    let run = tilewright(&format!("sweep decode-batch --csv --quiet --check {GOLDEN}"));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(run.out.lines().next(), golden("decode_batch.csv").lines().next());
+    assert_eq!(run.out.lines().count(), 1 + 11);
+    assert!(run.err.contains("8 rows compared"), "{}", run.err);
+}
+#[test]
+fn another_machine_misses_the_golden_rows_with_exit_code_4() {
+    let run =
+        tilewright(&format!("sweep short-decode --modes A1 --set cpu.load=\"90 cycles\" --check {GOLDEN} --quiet"));
+    assert_eq!(run.code, 4, "{}", run.err);
+    assert!(run.err.contains("miss: A1,1,8,8192: wall_us is "), "{}", run.err);
+}
+#[test]
+fn nothing_to_compare_is_a_miss() {
+    let run = tilewright(&format!("sweep short-decode --modes A1 --s-kv 24576 --check {GOLDEN} --quiet"));
+    assert_eq!(run.code, 4, "{}", run.err);
+    assert!(run.err.contains("0 rows compared"), "{}", run.err);
+}
+#[test]
+fn rows_are_the_same_for_one_thread_and_many() {
+    let [one, four] = [1, 4].map(|n| tilewright(&format!("sweep short-decode --csv --quiet --threads {n}")).out);
+    assert_eq!(one, four);
+}
+#[test]
+fn a_failed_point_stays_as_a_row_with_its_reason() {
+    let run = tilewright("sweep short-decode --modes A1,B --s-kv 1024,8192 --csv --quiet");
+    assert_eq!(run.code, 1, "{}", run.err);
+    let failed: Vec<&str> = run.out.lines().filter(|l| l.contains("failed: TW-E0555")).collect();
+    assert!(matches!(failed[..], [row] if row.starts_with("A1,1,8,1024,")), "{}", run.out);
+    assert_eq!(run.out.lines().count(), 1 + 4);
+    assert!(run.err.contains("error[TW-E0555]"), "{}", run.err);
+}
+#[test]
+fn a_sweep_resumes_from_its_file_and_computes_the_rest() {
+    let path = support::temp_dir("resume").join("rows.csv");
+    let file = path.display();
+    let whole = tilewright("sweep short-decode --modes A1,B --s-kv 8192,16384 --csv --quiet").out;
+    tilewright(&format!("sweep short-decode --modes A1 --s-kv 8192,16384 --quiet --out {file}"));
+    // A kept row is taken as it stands: this mark comes back.
+    let marked = fs::read_to_string(&path).unwrap().replace("57.75", "57.5");
+    fs::write(&path, marked).unwrap();
+    let resumed = tilewright(&format!("sweep short-decode --modes A1,B --s-kv 8192,16384 --csv --quiet --out {file}"));
+    assert_eq!((resumed.code, resumed.out), (0, whole.replace("57.75", "57.5")));
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1 + 4);
+    // Rows of another accumulator are not these rows.
+    let other = tilewright(&format!("sweep short-decode --modes A1 --s-kv 8192 --acc f32 --csv --quiet --out {file}"));
+    assert!(other.code == 0 && !other.out.contains("57.5"), "{}{}", other.out, other.err);
+}
+#[test]
+fn the_file_of_another_sweep_is_refused() {
+    let path = support::temp_dir("other").join("rows.csv");
+    fs::write(&path, "a,b\n1,2\n").unwrap();
+    let run = tilewright(&format!("sweep decode-batch --quiet --out {}", path.display()));
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("error[TW-E0823]"), "{}", run.err);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a,b\n1,2\n");
+}
+#[test]
+fn data_gives_the_same_times_and_checks_values() {
+    let args = "sweep short-decode --modes B --s-kv 8192 --csv --quiet";
+    let (shapes, data) = (tilewright(args), tilewright(&format!("{args} --with-data --acc f16")));
+    assert_eq!((data.code, data.out), (0, shapes.out), "{}", data.err);
+}
