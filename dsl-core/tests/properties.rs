@@ -53,6 +53,67 @@ proptest! {
     }
 }
 
+const TOKENS: [&str; 48] = [
+    "%n",
+    "%a",
+    "%a'2",
+    "%\"b c\"",
+    "%x",
+    "=",
+    "add",
+    "load",
+    "store",
+    "for",
+    "while",
+    "if",
+    "else",
+    "composite",
+    "yield",
+    "reduce_with",
+    "carry",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    ":",
+    ",",
+    "..",
+    "in",
+    "axis",
+    "i32",
+    "f16",
+    "tile",
+    "view",
+    "8x64xf16",
+    "0",
+    "-1",
+    "0x7c00:f16",
+    "1e40:f32",
+    "true",
+    "loc",
+    "loc(k.rs:1:2)",
+    "\"text\"",
+    "keep",
+    "limit",
+    "step",
+    "\n",
+    "?",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_soup_of_tokens_does_not_panic(soup in prop::collection::vec(prop::sample::select(&TOKENS[..]), 0..60), any in any::<String>()) {
+        let _ = read(&format!("kernel @k(%n: i32, %x: view<?xf16>) {{\n{}\n}}\n", soup.join(" ")), "t.tir");
+        let _ = read(&any, "t.tir");
+    }
+}
+
 /// The text with a byte changed, two tokens exchanged, a token dropped or doubled, or its end cut off.
 fn damaged(text: &str, at: usize, other: usize, how: u8) -> String {
     const BYTES: &[u8] = b"{}()[]<>:,.=%@'\"\\/-0x9e?\n\r\x00\xff\xc3 lw";

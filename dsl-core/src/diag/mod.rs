@@ -63,6 +63,7 @@ impl Diagnostic {
         self.next = Some(text.into());
         self
     }
+    /// The text of `file`, for labels in it. A name that begins with `--` is a flag and its text the flag's value.
     pub fn source(mut self, file: impl Into<String>, text: impl Into<Arc<str>>) -> Diagnostic {
         self.sources.push((file.into(), text.into()));
         self

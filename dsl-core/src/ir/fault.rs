@@ -96,7 +96,7 @@ impl Fault {
                 "convert with `.cast::<..>()` to an element type that fits"
             }
             Fault::Unlike { .. } => "give both the same element type (`.cast::<..>()`) and the same lengths",
-            Fault::Operand { .. } => "see the op's row in the op table",
+            Fault::Operand { .. } => "docs/ir.md shows how each op is written",
             Fault::Mask { .. } => "compare tiles of the same shape as the two arms",
             Fault::Convert { .. } => "use `.reshape` for another shape, `.cast` for another size",
             Fault::Axis { .. } => "axes count from 0, outermost first",
