@@ -1,9 +1,14 @@
-//! Timing of short-context decode against the published tables, and against the executable reading of AHBM.md.
+//! Timing of short-context attention against the published tables, and against the executable reading of AHBM.md (its
+//! `ahbm.py`). The reading adds floats, here every time is a whole picosecond; so equal means: the same events in the same
+//! order, also where queues, contention and composites decide.
 
-use tilewright_sim::cases::Decode;
+mod kernels;
+
+use kernels::{Case, Tier};
 use tilewright_sim::engine::{Class, Engine, Heap, Wheel};
 use tilewright_sim::machine::Machine;
 use tilewright_sim::timing::Timing;
+use tilewright_sim::units::Bytes;
 
 /// The rows of a golden table, each by column name.
 fn table(name: &str) -> Vec<Vec<(String, String)>> {
@@ -33,7 +38,7 @@ fn the_decode_table_is_met() {
     let machine = Machine::ahbm();
     for row in table("short_decode_baseline.csv") {
         let [kv, s_kv] = ["kv_per_cube", "S_kv"].map(|c| cell(&row, c).parse::<usize>().unwrap());
-        let t = Decode::new(kv, s_kv).unwrap().time::<Wheel>(&machine, 1).unwrap_or_else(|e| panic!("{e}"));
+        let t = Case::decode(kv, s_kv, Tier::Plain).time::<Wheel>(&machine, 1);
         let what = |column: &str| format!("{} {s_kv} {column}", cell(&row, "mode"));
         assert_eq!(t.n_pe as f64, number(&row, "n_pe"), "{}", what("n_pe"));
         assert_eq!(math_count(&t) as f64, number(&row, "math_count"), "{}", what("math_count"));
@@ -69,7 +74,7 @@ const READING: [(usize, usize, f64); 12] = [
 fn walls_are_those_of_the_executable_reading_also_where_no_table_is() {
     let machine = Machine::ahbm();
     for (kv, s_kv, wall) in READING {
-        let t = Decode::new(kv, s_kv).unwrap().time::<Wheel>(&machine, 1).unwrap_or_else(|e| panic!("{e}"));
+        let t = Case::decode(kv, s_kv, Tier::Plain).time::<Wheel>(&machine, 1);
         close(&format!("{kv} heads a cube, {s_kv} tokens"), t.wall.as_ns(), wall, 1e-6);
     }
 }
@@ -79,7 +84,7 @@ fn users_side_by_side_meet_the_batch_table() {
     let machine = Machine::ahbm();
     for row in table("decode_batch.csv") {
         let [kv, s_kv, users] = ["kv_per_cube", "S_kv", "B"].map(|c| cell(&row, c).parse::<usize>().unwrap());
-        let t = Decode::new(kv, s_kv).unwrap().time::<Wheel>(&machine, users).unwrap_or_else(|e| panic!("{e}"));
+        let t = Case::decode(kv, s_kv, Tier::Plain).time::<Wheel>(&machine, users);
         let what = |column: &str| format!("{} B={users} {column}", cell(&row, "mode"));
         close(&what("agg_latency_us"), t.wall.as_us(), number(&row, "agg_latency_us"), 0.005);
         let mean = t.users.iter().map(|u| u.as_us()).sum::<f64>() / users as f64;
@@ -90,7 +95,7 @@ fn users_side_by_side_meet_the_batch_table() {
 #[test]
 fn every_engine_of_every_pe_accounts_for_the_whole_wall() {
     let machine = Machine::ahbm();
-    let t = Decode::new(1, 16384).unwrap().time::<Wheel>(&machine, 2).unwrap_or_else(|e| panic!("{e}"));
+    let t = Case::decode(1, 16384, Tier::Plain).time::<Wheel>(&machine, 2);
     assert_eq!(t.pes.len(), 128);
     for pe in &t.pes {
         Engine::ALL.iter().for_each(|e| assert_eq!(pe.stalls.total(*e), t.wall, "{e:?} of {pe:?}"));
@@ -105,9 +110,8 @@ fn every_engine_of_every_pe_accounts_for_the_whole_wall() {
 fn event_hashes_are_the_committed_ones() {
     let machine = Machine::ahbm();
     let run = |kv| {
-        let decode = Decode::new(kv, 16384).unwrap();
-        let wheel = decode.time::<Wheel>(&machine, 2).unwrap_or_else(|e| panic!("{e}"));
-        let heap = decode.time::<Heap>(&machine, 2).unwrap_or_else(|e| panic!("{e}"));
+        let decode = Case::decode(kv, 16384, Tier::Plain);
+        let (wheel, heap) = (decode.time::<Wheel>(&machine, 2), decode.time::<Heap>(&machine, 2));
         assert_eq!(wheel, heap);
         (wheel.events, wheel.event_hash)
     };
@@ -118,4 +122,36 @@ fn event_hashes_are_the_committed_ones() {
         (27870, 13381262746887913141),
     ];
     assert_eq!([1, 2, 4, 8].map(run), committed);
+}
+
+/// Wall in ns at 16384 tokens; `kv` heads a cube.
+fn check(case: fn(usize, usize, Tier) -> Case, tier: Tier, walls: [(usize, f64); 4], tolerance: f64) {
+    let mut machine = Machine::ahbm();
+    // The reading has no scratch.
+    machine.scratch.capacity = Bytes(1 << 30);
+    for (kv, want) in walls {
+        let wall = case(kv, 16384, tier).time::<Wheel>(&machine, 1).wall.as_ns();
+        assert!((wall / want - 1.0).abs() <= tolerance, "{tier:?}, {kv} heads a cube: {wall}, want {want}");
+    }
+}
+
+#[test]
+fn prefill_passes_tiles_on_as_in_the_reading() {
+    let plain = [(1, 62076.854), (2, 66104.320), (4, 87700.286), (8, 134092.462)];
+    check(Case::prefill, Tier::Plain, plain, 1e-6);
+}
+#[test]
+fn composites_stream_as_in_the_reading() {
+    let prefill = [(1, 62833.522), (2, 66508.724), (4, 87854.538), (8, 134330.426)];
+    check(Case::prefill, Tier::Composite, prefill, 1e-6);
+    let decode = [(1, 4173.454), (2, 7223.013), (4, 13318.131), (8, 26248.562)];
+    check(Case::decode, Tier::Composite, decode, 1e-6);
+}
+#[test]
+fn fused_composites_run_prologue_and_epilogue_as_in_the_reading() {
+    let prefill = [(1, 63090.998), (2, 66432.342), (4, 87562.398), (8, 133918.286)];
+    check(Case::prefill, Tier::Fused, prefill, 1e-6);
+    // The reading's merges wait for all of the last composite; here they begin with its maximum, which is ready earlier.
+    let decode = [(1, 4071.315), (2, 6397.026), (4, 11048.448), (8, 21111.612)];
+    check(Case::decode, Tier::Fused, decode, 0.01);
 }
