@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use tilewright_sim::bench::BenchCase;
+use tilewright_sim::cases::bench_case;
 use tilewright_sim::engine::{Event, EventSet, Heap, Kind, Wheel};
 use tilewright_sim::machine::Machine;
 use tilewright_sim::units::Ps;
@@ -13,8 +13,8 @@ fn main() {
 
 #[divan::bench]
 fn decode(bencher: Bencher<'_, '_>) {
-    let (case, machine) = (BenchCase::new().unwrap_or_else(|e| panic!("{e}")), Machine::ahbm());
-    let run = || case.run(&machine).unwrap_or_else(|e| panic!("{e}"));
+    let machine = Machine::ahbm();
+    let run = || bench_case(&machine).unwrap_or_else(|e| panic!("{e}"));
     bencher.counter(ItemsCount::new(run().events)).bench(run);
 }
 

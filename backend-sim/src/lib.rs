@@ -1,7 +1,7 @@
 //! The AHBM model: a machine file, placement of tensors, and a discrete-event engine that times the commands a kernel
 //! issues. Values come from the core's reference interpreter; this crate adds time. Model, not validated on hardware.
 
-pub mod bench;
+pub mod cases;
 pub mod cost;
 pub mod engine;
 pub mod machine;

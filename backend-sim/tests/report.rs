@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use tilewright_sim::cases::Decode;
-use tilewright_sim::engine::{Class, Engine, Recorder, Stalls, Wheel};
+use tilewright_sim::engine::{Class, Engine, Recorder, Stalls};
 use tilewright_sim::machine::{FieldSet, Machine, field};
 use tilewright_sim::report::{Fidelity, Provenance, Summary};
 use tilewright_sim::units::Ps;
@@ -78,7 +78,7 @@ fn json_has_the_same_rows_with_times_in_picoseconds() {
 #[test]
 fn the_summary_of_a_decode_run() {
     let ahbm = Machine::ahbm();
-    let timing = Decode::new(1, 8192).unwrap().time::<Wheel>(&ahbm, 1).unwrap_or_else(|e| panic!("{e}"));
+    let timing = Decode::new(8192).and_then(|d| d.time(&ahbm)).unwrap_or_else(|e| panic!("{e}"));
     let summary = Summary::of_run(&ahbm, &timing, None);
     for row in &summary.engines {
         assert_eq!(row.classes.iter().map(|c| c.percent.0).sum::<u32>(), 1000, "{}", row.engine);

@@ -75,7 +75,9 @@ impl SimBackend {
 impl Backend for SimBackend {
     type Report = Report;
     fn execute(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
-        let launch = Ready { module: Arc::new(passes::for_timing(&launch.module)), ..launch };
+        let mut launch = Ready { module: Arc::new(passes::for_timing(&launch.module)), ..launch };
+        // Both passes run with the same queues.
+        launch.config.queue_depth.get_or_insert(self.machine.queue.depth);
         match self.values {
             Values::Computed => self.computed(launch),
             Values::TimingOnly => {
