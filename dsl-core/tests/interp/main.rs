@@ -2,5 +2,8 @@
 
 mod support;
 
+mod control;
+mod examples;
+mod memory;
 mod scalar;
-mod smoke;
+mod tiles;

@@ -1,0 +1,71 @@
+//! Speed of the reference interpreter: `cargo bench -p tilewright-core`. The decode kernel here leaves out the reduction
+//! over the PEs of a cube, which moves some kilobytes.
+
+use divan::Bencher;
+use divan::counter::BytesCount;
+use std::sync::Arc;
+use tilewright_core::data::Data;
+use tilewright_core::half::f16;
+use tilewright_core::interp::{self, Options};
+use tilewright_core::ir::Module;
+use tilewright_core::ir::text::parse;
+use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
+use tilewright_core::placement::Placement;
+use tilewright_core::tensor::AnyTensor;
+
+fn main() {
+    divan::main();
+}
+
+fn kernel(text: &str) -> Arc<Module> {
+    Arc::new(parse(text, "bench.tir").unwrap_or_else(|e| panic!("{e}")))
+}
+/// Numbers between -1 and 1 without a pattern that the kernel could profit from.
+fn noise(dims: &[usize], elem: tilewright_core::elem::ElemType) -> AnyTensor {
+    let mut state = 0x9E37_79B9u32;
+    let values = (0..dims.iter().product()).map(|_| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        f16::from_f32(state as i32 as f32 / i32::MAX as f32)
+    });
+    AnyTensor { elem, dims: dims.to_vec(), data: Some(Data::F16(values.collect())), placement: Placement::default() }
+}
+
+/// 64 query heads over 8 KV heads, 64 PEs: K and V of 64 Ki tokens are 128 MiB.
+#[divan::bench(args = [8192, 65536], sample_count = 3)]
+fn gqa_decode(bencher: Bencher, tokens: usize) {
+    let elem = tilewright_core::elem::ElemType::F16;
+    let (heads, pes, d) = (8, 8, 64);
+    let module = kernel(include_str!("decode.tir"));
+    let (q, k, v) = (noise(&[heads, 8, d], elem), noise(&[heads, tokens, d], elem), noise(&[heads, tokens, d], elem));
+    let mut o = noise(&[heads, 8, d], elem);
+    let tiles = (tokens / pes / 1024) as i32;
+    let config = LaunchConfig { grid: Grid::cubes(heads).pes(pes), ..LaunchConfig::default() };
+    bencher.counter(BytesCount::new(2 * 2 * heads * tokens * d)).bench_local(|| {
+        let args = vec![Arg::View(&q), Arg::View(&k), Arg::View(&v), Arg::ViewMut(&mut o), Arg::Scalar(tiles.into())];
+        let ready = Ready { module: module.clone(), args, config };
+        interp::run(ready, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+    });
+}
+
+/// Scalar ops a second: what a loop over addresses and conditions costs.
+#[divan::bench(args = [1_000_000])]
+fn scalar_loop(bencher: Bencher, turns: i32) {
+    let module = kernel(
+        "kernel @count(%n: i32) {
+  %s = for %i in 0..%n carry (%a = 0:i32) {
+    %x = mul %i, 3 : i32
+    %y = xor %x, %a : i32
+    yield %y
+  }
+  keep %s
+}
+",
+    );
+    bencher.bench_local(|| {
+        let args = vec![Arg::Scalar(turns.into())];
+        let ready = Ready { module: module.clone(), args, config: LaunchConfig::default() };
+        interp::run(ready, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+    });
+}
