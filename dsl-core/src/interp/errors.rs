@@ -154,7 +154,7 @@ pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, pe: usize, count: u64) ->
     let what = op_text(m, op);
     match halt {
         Halt::Link(NoLink::OffMesh) => Diagnostic::new(codes::OFF_MESH, format!("`{what}` leads off the mesh"))
-            .at(m, loc, format!("{who} has no neighbour there"))
+            .at(m, loc, format!("no neighbour there for {who}"))
             .note(format!("the launch is {}", scene.grid))
             .next("guard the line with a condition on `pe_id()` or `cube_id()`"),
         Halt::Link(NoLink::ToItself) => {
@@ -165,7 +165,7 @@ pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, pe: usize, count: u64) ->
         Halt::MessageType { sent, send, from } => {
             let expects = m.op(op).results.get(0).map_or_else(String::new, |v| m.ty(v).to_string());
             Diagnostic::new(codes::MESSAGE_TYPE, format!("recv expects {expects}, the matching send carries {sent}"))
-                .at(m, loc, format!("{who} expects {expects} here"))
+                .at(m, loc, format!("{expects} expected here, by {who}"))
                 .at(m, m.op(*send).loc, format!("{} sends {sent} here", scene.name(*from)))
                 .next("give both ends one type, and receive in the order of the sends")
         }
@@ -175,7 +175,7 @@ pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, pe: usize, count: u64) ->
         Halt::NeedsData(param) => {
             let name = m.params.get(*param).and_then(|v| m.value(*v).name.as_deref()).unwrap_or("a view");
             Diagnostic::new(codes::NEEDS_DATA, format!("`{name}` has a shape but no elements"))
-                .at(m, loc, format!("{who} needs them here"))
+                .at(m, loc, format!("needed here by {who}"))
                 .next("launch with a tensor that has data")
         }
         Halt::Invalid => Diagnostic::new(codes::INVALID, format!("`{what}` breaks a rule of the IR"))
@@ -227,5 +227,5 @@ pub(super) fn limit(scene: Scene<'_>, op: OpId, pe: usize, limit: Limit) -> Diag
 }
 
 pub fn launch(text: String) -> Diagnostic {
-    Diagnostic::new(codes::LAUNCH, text)
+    Diagnostic::new(codes::LAUNCH, text).next("launch with a grid and arguments that fit the kernel's parameters")
 }

@@ -14,6 +14,7 @@ mod elementwise;
 mod errors;
 mod launch;
 mod machine;
+pub mod meaning;
 mod memory;
 mod mesh;
 mod number;

@@ -126,10 +126,15 @@ impl Pe {
         loop {
             let Some(frame) = self.frames.last() else { return Stop::Ended };
             let Some(&op) = m.region(frame.region).ops.get(frame.next) else {
-                if let Err((op, halt)) = self.leave(cx) {
-                    return Stop::Halted(op, halt);
+                // Also counted: a loop around nothing must meet the limits too.
+                match self.leave(cx) {
+                    Ok(Some(op)) => match cx.tick() {
+                        Some(limit) => return Stop::Limit(op, limit),
+                        None => continue,
+                    },
+                    Ok(None) => continue,
+                    Err((op, halt)) => return Stop::Halted(op, halt),
                 }
-                continue;
             };
             if let Some(limit) = cx.tick() {
                 return Stop::Limit(op, limit);
@@ -279,13 +284,13 @@ impl Pe {
         self.set(index, Value::Scalar(value));
         Ok(())
     }
-    /// The innermost region has no further op: another turn, or its op is done.
-    fn leave(&mut self, cx: &Machine<'_, '_>) -> Result<(), (OpId, Halt)> {
+    /// The innermost region has no further op: another turn, or its op is done. The op that holds it; none for the body.
+    fn leave(&mut self, cx: &Machine<'_, '_>) -> Result<Option<OpId>, (OpId, Halt)> {
         let m = cx.m;
-        let Some(Frame { region, kind, .. }) = self.frames.pop() else { return Ok(()) };
+        let Some(Frame { region, kind, .. }) = self.frames.pop() else { return Ok(None) };
         let yields = &m.region(region).yields;
         let done = match kind {
-            Kind::Body => return Ok(()),
+            Kind::Body => return Ok(None),
             Kind::Inline(op) => op,
             Kind::For { op, at, hi, step } => {
                 let Op::For(o) = &m.op(op).op else { return Err((op, Halt::Invalid)) };
@@ -294,7 +299,7 @@ impl Pe {
                     self.pass(yields, m.region(region).args.iter().skip(1).copied());
                     self.set_index(m, o, at).map_err(|halt| (op, halt))?;
                     self.enter(region, Kind::For { op, at, hi, step });
-                    return Ok(());
+                    return Ok(Some(op));
                 }
                 op
             }
@@ -308,17 +313,17 @@ impl Pe {
                     self.pass(&m.region(region).args, m.op(op).results.iter());
                     self.done(cx, op);
                 }
-                return Ok(());
+                return Ok(Some(op));
             }
             Kind::While(op) => {
                 let Op::While(o) = &m.op(op).op else { return Err((op, Halt::Invalid)) };
                 self.pass(yields, m.region(o.cond).args.iter().copied());
                 self.enter(o.cond, Kind::Condition(op));
-                return Ok(());
+                return Ok(Some(op));
             }
         };
         self.pass(yields, m.op(done).results.iter());
         self.done(cx, done);
-        Ok(())
+        Ok(Some(done))
     }
 }

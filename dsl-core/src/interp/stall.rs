@@ -110,7 +110,7 @@ pub fn leftovers(scene: Scene<'_>, left: &[Leftover]) -> Diagnostics {
     for ((send, last_recv), group) in groups {
         let count: u64 = group.iter().map(|l| l.count).sum();
         let (from, to): (Vec<usize>, Vec<usize>) = group.iter().map(|l| (l.from, l.to)).unzip();
-        let text = format!("{} sent to {} here", scene.names(&from), scene.name(to[0]));
+        let text = format!("{} sent here, to {}", scene.names(&from), scene.name(to[0]));
         let mut d = Diagnostic::new(
             codes::LEFTOVER,
             format!("{} never received", errors::plural(count, "message is", "messages are")),
@@ -250,14 +250,14 @@ fn causes(scene: Scene<'_>, waiting: &[Waiting], graph: &Graph, out: &mut Diagno
 
 fn unmatched(scene: Scene<'_>, group: &[&Waiting]) -> Diagnostic {
     let (first, programs) = (group[0], group.iter().map(|w| w.program).collect::<Vec<_>>());
-    let who = scene.names(&programs);
+    let who = format!("{} {}", scene.names(&programs), wait(&programs));
     match first.on {
         WaitsFor::Message { from, received, last_send, .. } => {
             let d = Diagnostic::new(codes::NO_SENDER, "recv waits for a message that is never sent");
             let d = scene.at(
                 d,
                 first.op,
-                format!("{who} waits here for message {} from {}", received + 1, scene.name(from)),
+                format!("{who} here for message {} from {}", received + 1, scene.name(from)),
             );
             let sent = errors::plural(received, "message", "messages");
             let d = match last_send {
@@ -269,7 +269,7 @@ fn unmatched(scene: Scene<'_>, group: &[&Waiting]) -> Diagnostic {
         WaitsFor::Space { to, queued, received, last_recv, .. } => {
             let d = Diagnostic::new(codes::NO_RECEIVER, "send waits for space in a queue that nobody reads any more");
             let unread = errors::plural(queued, "message is", "messages are");
-            let d = scene.at(d, first.op, format!("{who} waits here, {unread} unread"));
+            let d = scene.at(d, first.op, format!("{who} here, {unread} unread"));
             let got = errors::plural(received, "message", "messages");
             let d = match last_recv {
                 Some(recv) => {
@@ -296,7 +296,7 @@ fn unreached(scene: Scene<'_>, waiting: &[Waiting], late: &[(&Option<usize>, &Ve
         }
     }
     for (op, programs) in &groups {
-        d = scene.at(d, *op, format!("{} waits here", scene.names(programs)));
+        d = scene.at(d, *op, format!("{} {} here", scene.names(programs), wait(programs)));
     }
     let waits: FxHashMap<usize, &Waiting> = waiting.iter().map(|w| (w.program, w)).collect();
     let missing: Vec<usize> = late.iter().flat_map(|(_, missing)| missing.iter().copied()).collect();
@@ -305,7 +305,7 @@ fn unreached(scene: Scene<'_>, waiting: &[Waiting], late: &[(&Option<usize>, &Ve
         d = d.note(format!("{} ended without reaching it", scene.names(&ended)));
     }
     if let Some(w) = elsewhere.first().and_then(|p| waits.get(p)) {
-        d = scene.at(d, w.op, format!("{} waits elsewhere, here", scene.names(&elsewhere)));
+        d = scene.at(d, w.op, format!("{} {} elsewhere, here", scene.names(&elsewhere), wait(&elsewhere)));
     }
     d.next("let all programs of the scope pass the same number of barriers")
 }
@@ -327,7 +327,7 @@ fn deadlock(scene: Scene<'_>, waiting: &[Waiting], graph: &Graph, stuck: &[usize
         }
     }
     for (op, first, programs) in groups.iter().take(LINES) {
-        d = scene.at(d, *op, format!("{} {}", scene.names(programs), waits_for(scene, first)));
+        d = scene.at(d, *op, format!("{} {} here {}", scene.names(programs), wait(programs), waits_for(scene, first)));
     }
     if !cycle.is_empty() {
         let mut names: Vec<String> = cycle.iter().take(LINES).map(|w| scene.name(w.program)).collect();
@@ -344,12 +344,15 @@ fn deadlock(scene: Scene<'_>, waiting: &[Waiting], graph: &Graph, stuck: &[usize
         "let one of them send before it receives"
     })
 }
+fn wait(programs: &[usize]) -> &'static str {
+    if programs.len() == 1 { "waits" } else { "wait" }
+}
 fn waits_for(scene: Scene<'_>, w: &Waiting) -> String {
     match w.on {
-        WaitsFor::Message { from, port, .. } => format!("waits here for a message from {} ({port})", scene.name(from)),
+        WaitsFor::Message { from, port, .. } => format!("for a message from {} ({port})", scene.name(from)),
         WaitsFor::Space { to, port, queued, .. } => {
-            format!("waits here for space in the queue to {} ({port}, depth {queued})", scene.name(to))
+            format!("for space in the queue to {} ({port}, depth {queued})", scene.name(to))
         }
-        WaitsFor::Barrier { scope } => format!("waits here at a barrier of the {scope}"),
+        WaitsFor::Barrier { scope } => format!("at a barrier of the {scope}"),
     }
 }

@@ -4,6 +4,9 @@ mod support;
 
 mod control;
 mod examples;
+mod meaning;
 mod memory;
+mod messages;
+mod passes;
 mod scalar;
 mod tiles;

@@ -87,11 +87,11 @@ fn plain_accesses_outside_are_suppressed_counted_and_located() {
     let ran = launch::<i16>(&load, TILE, 5, (40, 40), (64, 64), 0).run();
     insta::assert_snapshot!(ran.errors(), @r#"
     error[TW-E0310]: 3696 elements loaded outside the view
-     --> t.tir:2:3
-      = first by PE 0 at [40, 60]
-      = note: in `%t = load %x[%i, %j] limit 0: %n limit 1: %m : tile<64x64xi16>`; they were read as 0
-      = next: use `load_or`, or `.limit(axis, n)`
-      = more: tilewright explain TW-E0310
+    --> t.tir:2:3
+     = note: first by PE 0 at [40, 60]
+     = note: in `%t = load %x[%i, %j] limit 0: %n limit 1: %m : tile<64x64xi16>`; they were read as 0
+     = next: use `load_or`, or `.limit(axis, n)`
+     = more: tilewright explain TW-E0310
     "#);
     let got = ran.after_error::<i16>(1);
     assert_eq!(
@@ -104,11 +104,11 @@ fn plain_accesses_outside_are_suppressed_counted_and_located() {
     let ran = launch::<i16>(&store, N + 6, -77, (-3, 10), (64, 64), 1).run();
     insta::assert_snapshot!(ran.errors(), @r#"
     error[TW-E0311]: 680 elements stored outside the view
-     --> t.tir:3:3
-      = first by PE 0 at [-3, 10]
-      = note: in `store %y[%i, %j] limit 0: %n limit 1: %m, %t`; they were dropped
-      = next: use `store_inside`, or `.limit(axis, n)`
-      = more: tilewright explain TW-E0311
+    --> t.tir:3:3
+     = note: first by PE 0 at [-3, 10]
+     = note: in `store %y[%i, %j] limit 0: %n limit 1: %m, %t`; they were dropped
+     = next: use `store_inside`, or `.limit(axis, n)`
+     = more: tilewright explain TW-E0311
     "#);
 }
 
@@ -130,24 +130,22 @@ fn records_of_many_programs_are_one_error_with_the_first_place() {
         let ran = launch.order(order).run();
         insta::allow_duplicates! {
             insta::assert_snapshot!(ran.errors(), @r#"
-            error[TW-E0310]: 8 elements loaded outside the view
-             --> t.tir:4:3
-              = first by cube 1, PE 1 at [8]
-              = note: in `%t = load %x[%i] : tile<4xi32>`; they were read as 0
-              = next: use `load_or`, or `.limit(axis, n)`
-              = more: tilewright explain TW-E0310
-
+            error[TW-E0310]: 10 elements loaded outside the view
+            --> t.tir:4:3
+             = note: first by cube 1, PE 1 at [8]
+             = note: in `%t = load %x[%i] : tile<4xi32>`; they were read as 0
+             = next: use `load_or`, or `.limit(axis, n)`
+             = more: tilewright explain TW-E0310
             error[TW-E0313]: division by zero, 24 times
-             --> t.tir:6:3
-              = first by cube 0, PE 0 at [0]
-              = note: in `%q = div %t, %z : tile<4xi32>`; the result is 0
-              = next: guard the line, or divide by `select(b == 0, 1, b)`
-              = more: tilewright explain TW-E0313
-
+            --> t.tir:6:3
+             = note: first by cube 0, PE 0 at [0]
+             = note: in `%q = div %t, %z : tile<4xi32>`; the result is 0
+             = next: guard the line, or divide by `select(b == 0, 1, b)`
+             = more: tilewright explain TW-E0313
             error[TW-E0314]: assertion failed, 4 times: few programs
-             --> t.tir:8:3
-              = first by cube 1, PE 0
-              = more: tilewright explain TW-E0314
+            --> t.tir:8:3
+             = note: first by cube 1, PE 0
+             = more: tilewright explain TW-E0314
             "#);
         }
         assert_eq!(ran.after_error::<i32>(1), [0; 8], "the quotients were stored");

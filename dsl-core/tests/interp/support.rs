@@ -1,5 +1,4 @@
 //! Launches of `.tir` text: the only place that knows the interpreter's API.
-#![allow(dead_code)] // each test file uses some of it
 
 use std::sync::Arc;
 use tilewright_core::data::{Data, Stored};

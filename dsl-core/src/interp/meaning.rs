@@ -1,0 +1,92 @@
+//! The page that says what every op means: the rows of the op table, and the rules that hold for many ops.
+
+use crate::ir::Op;
+use std::fmt::Write;
+
+/// A family of the op table, and rules that hold for its ops.
+const RULES: &[(&str, &[&str])] = &[
+    (
+        "arithmetic",
+        &[
+            "Each op rounds to its element type: f16 and bf16 are computed in f32 and rounded once, `fma` is exact before its only rounding.",
+            "A NaN that arithmetic makes is the positive quiet NaN without payload; moves (`select`, `neg`, `abs`, `bitcast`, shapes, memory, messages) keep all bits.",
+            "`a % 0` and `a / 0` are 0 with an error record for integers; float division is IEEE. MIN / -1 is MIN, MIN % -1 is 0.",
+            "`mul` and `add` are never contracted. f32 keeps subnormals.",
+        ],
+    ),
+    ("bits", &["A shift count outside 0..width counts as the width. `i1` takes `and`, `or`, `xor`, `not`."]),
+    (
+        "math",
+        &["Computed by the libm crate, so values are equal on every host; f16 and bf16 through f32, rounded once."],
+    ),
+    (
+        "conversion",
+        &[
+            "To `i1`: whether the value is not zero (NaN is true). From `i1`: 1 or 0. Integers round to floats once.",
+            "fp8: an infinity saturates to the largest number, NaN stays NaN (code 0x7F).",
+        ],
+    ),
+    ("shape", &["Row-major order. An index too large for the element of an `iota` wraps."]),
+    (
+        "reduction",
+        &[
+            "The identity over one element. Of equal maxima the value is the same; -0 counts below +0.",
+            "`scan_sum` accumulates like `reduce_sum` and rounds each prefix once.",
+            "`reduce_with` and `scan_with` combine the elements in order: here from the first on, each result to the element type.",
+        ],
+    ),
+    (
+        "product",
+        &[
+            "Starts from `c` or +0. i32 sums wrap. `tf32` rounds f32 operands to 10 mantissa bits, ties to even, before they are multiplied; nothing else does.",
+        ],
+    ),
+    (
+        "memory",
+        &[
+            "Offsets are 64-bit. An access outside its view is suppressed element by element (loads give 0) with an error record: op, program, coordinate, count.",
+            "`limit axis: n`: along this axis of the tile only n places exist, a negative n is 0; the others read as the fill (or 0) and are not written, without a record.",
+            "A program sees its own writes and atomics at once, another's after a barrier. Each float atomic rounds to its type; float adds are applied in the order of program ids between barriers.",
+        ],
+    ),
+    ("place", &["All are i32. A program is one PE; ids count cube by cube, SIP by SIP."]),
+    (
+        "messages",
+        &[
+            "A queue belongs to one sender, one receiver and a port: what is sent East arrives from West, `peer.r` from `peer` of the sender. It holds as many messages as the launch's depth.",
+            "A port off the mesh, or to the program itself, is an error when executed. Meshes do not wrap around; SIPs form a ring.",
+            "A recv whose type differs from the next message's is an error. Messages left at the end are an error.",
+            "Barriers of a scope match by count, not by place; programs that pass different numbers of them are an error.",
+        ],
+    ),
+    ("observation", &["Lines appear program by program. A false assertion is a record; the run goes on."]),
+    (
+        "control",
+        &[
+            "A step below 1 is an error when the loop is reached. `lo >= hi` makes no turn and the carried values pass. The index never wraps.",
+        ],
+    ),
+];
+
+/// `docs/meaning.md`.
+pub fn page() -> String {
+    let mut out = String::from(
+        "# What every op means\n\nThe reference interpreter (`dsl-core/src/interp`) is this table as code; all backends agree with it. Written by\n\
+         `UPDATE_DOCS=1 cargo test -p tilewright-core --test interp`, from the op table and the rules beside it.\n\
+         A backend may re-associate sums; everything else is to the bit.\n",
+    );
+    let mut family = "";
+    for row in Op::ROWS {
+        if row.family != family {
+            family = row.family;
+            let _ = write!(out, "\n## {}{}\n\n", family[..1].to_uppercase(), &family[1..]);
+            let rules = RULES.iter().find(|(name, _)| *name == family).map_or(&[][..], |(_, rules)| rules);
+            rules.iter().for_each(|rule| {
+                let _ = writeln!(out, "- {rule}");
+            });
+            out.push_str("\n| op | meaning |\n|---|---|\n");
+        }
+        let _ = writeln!(out, "| `{}` | {} |", row.mnemonic, row.doc.replace('|', "\\|"));
+    }
+    out
+}
