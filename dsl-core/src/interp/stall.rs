@@ -254,11 +254,7 @@ fn unmatched(scene: Scene<'_>, group: &[&Waiting]) -> Diagnostic {
     match first.on {
         WaitsFor::Message { from, received, last_send, .. } => {
             let d = Diagnostic::new(codes::NO_SENDER, "recv waits for a message that is never sent");
-            let d = scene.at(
-                d,
-                first.op,
-                format!("{who} here for message {} from {}", received + 1, scene.name(from)),
-            );
+            let d = scene.at(d, first.op, format!("{who} here for message {} from {}", received + 1, scene.name(from)));
             let sent = errors::plural(received, "message", "messages");
             let d = match last_send {
                 Some(send) => scene.at(d, send, format!("{} ended after {sent}, the last sent here", scene.name(from))),

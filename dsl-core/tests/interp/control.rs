@@ -268,15 +268,19 @@ fn launches_that_do_not_fit_are_refused_with_every_reason() {
     insta::assert_snapshot!(wrong.run().errors(), @r#"
     error[TW-E0318]: the grid has no programs: 0 cubes x 1 PEs
      |
+     = next: launch with a grid and arguments that fit the kernel's parameters
      = more: tilewright explain TW-E0318
     error[TW-E0318]: argument `x` of `l`: expected view<?x4xf32>, found a tensor of f32 with lengths [2, 5]
      |
+     = next: launch with a grid and arguments that fit the kernel's parameters
      = more: tilewright explain TW-E0318
     error[TW-E0318]: argument `y` of `l`: expected view_mut<?xi32>, found a read-only tensor of i32
      |
+     = next: launch with a grid and arguments that fit the kernel's parameters
      = more: tilewright explain TW-E0318
     error[TW-E0318]: argument `n` of `l`: expected i32, found a scalar i64
      |
+     = next: launch with a grid and arguments that fit the kernel's parameters
      = more: tilewright explain TW-E0318
     "#);
     let few = Launch::new(text).input(&[2, 4], vec![0f32; 8]);
@@ -296,7 +300,7 @@ fn a_tensor_without_elements_stops_who_reads_it() {
     insta::assert_snapshot!(Launch::new(text).shape_only::<f32>(&[8]).grid(Grid::cubes(2)).run().errors(), @r#"
     error[TW-E0315]: `x` has a shape but no elements
     --> t.tir:3:3
-     = note: cube 0, PE 0 and 1 more needs them here
+     = note: needed here by cube 0, PE 0 and 1 more
      = next: launch with a tensor that has data
      = more: tilewright explain TW-E0315
     "#);
