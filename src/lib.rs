@@ -9,6 +9,7 @@ pub use tilewright_core::{diag, ir};
 pub use tilewright_harness::{
     cli_main, kernels, registry,
     runtime::{Report, Runtime},
+    sim,
 };
 
 /// What a kernel file imports.

@@ -40,7 +40,16 @@ pub const CODES: &[CodePage] = &[
         page: "A failed point stays in the file of `--out` as a row that starts its measured columns with `failed:` and the \
                reason, and is not computed again. Remove its row to try again.",
     },
+    CodePage {
+        code: "TW-E0826",
+        title: "the threads of a sweep cannot be started",
+        page: "The system refuses more threads, or the memory for their stacks. Use fewer: `--threads 2`.",
+    },
 ];
+
+pub fn no_threads(why: impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new("TW-E0826", format!("the threads of the sweep cannot be started: {why}")).next("--threads 2")
+}
 
 pub fn list_value(flag: &str, found: &str, allowed: &str, example: &str) -> Diagnostic {
     Diagnostic::new("TW-E0820", format!("--{flag} cannot hold `{found}`"))

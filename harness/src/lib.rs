@@ -15,6 +15,7 @@ pub mod runtime;
 pub mod target;
 
 pub use cli::cli_main;
+pub use tilewright_sim as sim;
 
 use tilewright_core::diag::CodePage;
 

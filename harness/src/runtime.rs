@@ -9,7 +9,7 @@ use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::{self, Interp};
 use tilewright_core::launch::{Backend, Ready};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
-use tilewright_sim::report::{EngineSummary, Summary};
+use tilewright_sim::report::{EngineSummary, Fidelity, Summary};
 use tilewright_sim::timing::{SimBackend, Timing};
 
 /// A backend. Values never depend on which one it is, apart from rounding inside sums and products.
@@ -194,7 +194,7 @@ fn shares(engine: &EngineSummary) -> impl Iterator<Item = Metric> {
 pub fn machine_facts(machine: &Machine, used: &FieldSet) -> Facts {
     let with = |status: Status| move |id: &FieldId| machine.status(*id) == status;
     let model = format!("{} ({:016x}); model, not validated on hardware", machine.name, machine.hash());
-    let mut facts = vec![fact("machine", model)];
+    let mut facts = vec![fact("machine", model), fact("fidelity", Fidelity::Events)];
     facts.extend(assumed(&used.iter().filter(with(Status::Assumed)).map(FieldId::path).collect::<Vec<_>>()));
     facts.extend(set(FieldId::all()
         .filter(with(Status::Set))

@@ -1,10 +1,9 @@
 //! `decode-batch`: B users decode at once on one SIP, each on cubes of its own.
 
 use super::plan::{Plan, Point};
-use super::{Column, Study, decode};
+use super::{Column, Measured, Study, decode};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
-use tilewright_sim::machine::FieldSet;
 
 pub struct DecodeBatch;
 
@@ -50,7 +49,7 @@ impl Study for DecodeBatch {
         }
         Ok(points)
     }
-    fn measure(&self, point: &Point, plan: &Plan) -> Result<(Vec<Cell>, FieldSet), Diagnostics> {
+    fn measure(&self, point: &Point, plan: &Plan) -> Result<Measured, Diagnostics> {
         let instance = plan.instance(point.mode, point.s_kv)?;
         let cubes = decode::cubes(&instance, point.mode)?;
         let t = decode::measure(&instance, plan, point.users, cubes)?;
@@ -61,7 +60,7 @@ impl Study for DecodeBatch {
             (users.iter().sum::<f64>() / users.len() as f64).into(),
             (point.users as f64 / t.wall.as_us()).into(),
         ];
-        Ok((cells, t.fields))
+        Ok(Measured { cells, fields: t.fields, event_hash: t.event_hash })
     }
 }
 

@@ -37,7 +37,9 @@ impl Golden {
     pub fn read(dir: &Path, study: &dyn Study) -> Result<Golden, Diagnostics> {
         let path = dir.join(study.golden());
         let fault = |why: String| Diagnostics::from(errors::golden(&path, why));
-        let mut file = csv::Reader::from_path(&path).map_err(|e| fault(e.to_string()))?;
+        // A golden file may start with its provenance.
+        let mut file =
+            csv::ReaderBuilder::new().comment(Some(b'#')).from_path(&path).map_err(|e| fault(e.to_string()))?;
         let found: Vec<&str> = file.headers().map_err(|e| fault(e.to_string()))?.iter().collect();
         let expected: Vec<&str> = study.columns().iter().map(|c| c.name).collect();
         if found != expected {

@@ -14,6 +14,7 @@ use crate::errors;
 use clap::ArgMatches;
 use golden::Golden;
 use plan::{Plan, Point};
+use std::fmt;
 use std::path::PathBuf;
 use store::Store;
 use tilewright_core::diag::Diagnostics;
@@ -36,11 +37,46 @@ pub trait Study: Sync {
     /// # Errors
     /// The plan asks for something that the study does not have.
     fn points(&self, plan: &Plan) -> Result<Vec<Point>, Diagnostics>;
-    /// The cells of one row after the keys, and what their times rest on.
+    /// One row.
     ///
     /// # Errors
     /// The point cannot be launched, or its run fails.
-    fn measure(&self, point: &Point, plan: &Plan) -> Result<(Vec<Cell>, FieldSet), Diagnostics>;
+    fn measure(&self, point: &Point, plan: &Plan) -> Result<Measured, Diagnostics>;
+}
+
+/// What a run gives for a row.
+pub struct Measured {
+    /// The cells after the keys.
+    pub cells: Vec<Cell>,
+    /// Fields of the machine that its times come from.
+    pub fields: FieldSet,
+    /// Of the simulator's events.
+    pub event_hash: u64,
+}
+
+/// What the computed rows of a sweep rest on, together.
+pub struct Basis {
+    pub fields: FieldSet,
+    /// Over the event hashes of the rows, in order.
+    hash: u64,
+    rows: usize,
+}
+
+impl Basis {
+    fn new() -> Basis {
+        Basis { fields: FieldSet::default(), hash: plan::FNV_START, rows: 0 }
+    }
+    fn add(&mut self, measured: &Measured) {
+        self.fields.extend(measured.fields.iter());
+        self.hash = plan::fnv1a_step(self.hash, measured.event_hash);
+        self.rows += 1;
+    }
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x} over {} computed rows", self.hash, self.rows)
+    }
 }
 
 /// A column of a study.
@@ -81,6 +117,10 @@ pub struct Row {
 }
 
 impl Row {
+    fn of(point: &Point, measured: &Result<Measured, Diagnostics>) -> Row {
+        let measured = measured.as_ref().map(|m| m.cells.clone()).map_err(reason);
+        Row { key: point.key.clone(), measured }
+    }
     /// The key, as it stands in CSV.
     pub fn name(&self) -> String {
         plan::name(&self.key)
@@ -138,17 +178,19 @@ fn sweep(study: &dyn Study, matches: &ArgMatches, cx: &mut Context<'_>) -> Resul
 
     let names: Vec<&str> = study.columns().iter().map(|c| c.name).collect();
     let mut sheet = Sheet::begin(cx.out, common.format, &names)?;
-    let (mut rows, mut wrong, mut used) = (Vec::new(), Diagnostics::default(), FieldSet::default());
+    let (mut rows, mut wrong, mut basis) = (Vec::new(), Diagnostics::default(), Basis::new());
     let measure = |point: &Point| match kept.get(&point.key) {
         Some(row) => Source::Kept(row.clone()),
         None => Source::Measured(study.measure(point, &plan)),
     };
-    run::in_order(&points, plan.threads, common.quiet, measure, |point, source| {
+    run::in_order(&points, plan.threads, common.rows_only(), measure, |point, source| {
         let row = match source {
             Source::Kept(row) => row,
             Source::Measured(measured) => {
-                let row = new_row(point, measured, &mut used, &mut wrong);
+                measured.iter().for_each(|m| basis.add(m));
+                let row = Row::of(point, &measured);
                 store.append(&row)?;
+                wrong.0.extend(measured.err().into_iter().flat_map(|why| why.0));
                 row
             }
         };
@@ -156,35 +198,15 @@ fn sweep(study: &dyn Study, matches: &ArgMatches, cx: &mut Context<'_>) -> Resul
         rows.push(row);
         Ok(())
     })?;
-    sheet.end(&plan.facts(study, &used))?;
+    sheet.end(&plan.facts(study, &basis))?;
     verdict(&rows, wrong, golden)
 }
 
 /// Where a row comes from.
 enum Source {
-    /// From an earlier run.
+    /// An earlier run.
     Kept(Row),
-    Measured(Result<(Vec<Cell>, FieldSet), Diagnostics>),
-}
-
-fn new_row(
-    point: &Point,
-    measured: Result<(Vec<Cell>, FieldSet), Diagnostics>,
-    used: &mut FieldSet,
-    wrong: &mut Diagnostics,
-) -> Row {
-    let key = point.key.clone();
-    match measured {
-        Ok((cells, fields)) => {
-            used.extend(fields.iter());
-            Row { key, measured: Ok(cells) }
-        }
-        Err(why) => {
-            let row = Row { key, measured: Err(reason(&why)) };
-            wrong.0.extend(why.0);
-            row
-        }
-    }
+    Measured(Result<Measured, Diagnostics>),
 }
 
 /// A failed point fails the sweep, after all rows are out; then comes the comparison.

@@ -1,6 +1,6 @@
 //! What the flags of a sweep ask for, and the points that follow from it.
 
-use super::Study;
+use super::{Basis, Study};
 use crate::errors;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tilewright_harness::registry::{Inputs, Instance, Kernels, Limits};
 use tilewright_harness::runtime::machine_facts;
 use tilewright_harness::target::Target;
 use tilewright_kernels::gqa_decode::Mode;
-use tilewright_sim::machine::{FieldSet, Machine};
+use tilewright_sim::machine::Machine;
 
 /// Tiers that exist: primitive commands only.
 const TIERS: [&str; 1] = ["baseline"];
@@ -66,7 +66,9 @@ pub(super) fn args() -> Vec<Arg> {
             .conflicts_with("timing-only")
             .help("Also compute values on random data and compare them with the f64 reference"),
         number("seed").default_value("1").value_parser(value_parser!(u64)).help("Seed of the random data"),
-        number("threads").value_parser(value_parser!(u16).range(1..)).help("Points at once [default: one per core]"),
+        number("threads")
+            .value_parser(value_parser!(u16).range(1..=1024))
+            .help("Points at once [default: one per core]"),
         path("out").value_name("FILE").help("Keep the rows in this CSV file too, and take those it already has"),
         path("check").value_name("DIR").help("Compare with the golden file in this folder; exit code 4 on a miss"),
     ];
@@ -103,11 +105,12 @@ impl Plan {
     pub fn limits(&self) -> Limits {
         Limits { target: Target::Sim, scratch_bytes: self.machine.scratch.capacity.0 }
     }
-    /// What the table says of itself; `used`: the machine's fields that its times come from.
-    pub(super) fn facts(&self, study: &dyn Study, used: &FieldSet) -> Facts {
+    /// What the table says of itself.
+    pub(super) fn facts(&self, study: &dyn Study, basis: &Basis) -> Facts {
         let table = format!("{}, tier {}, accumulator {}", study.name(), self.tier, self.acc);
-        let mut facts = vec![("table".to_string(), table), ("backend".to_string(), "sim, fidelity events".to_string())];
-        facts.extend(machine_facts(&self.machine, used));
+        let mut facts = vec![("table".to_string(), table), ("backend".to_string(), "sim".to_string())];
+        facts.extend(machine_facts(&self.machine, &basis.fields));
+        facts.push(("event hash".to_string(), basis.to_string()));
         facts.push((
             "inputs".to_string(),
             match self.inputs {
@@ -128,7 +131,14 @@ impl Plan {
 }
 
 fn fnv1a(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+    text.bytes().fold(FNV_START, |h, b| fnv1a_step(h, u64::from(b)))
+}
+
+/// Of the 64-bit FNV-1a hash.
+pub(super) const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+pub(super) fn fnv1a_step(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x0100_0000_01b3)
 }
 
 fn tier(name: String) -> Result<String, Diagnostic> {

@@ -1,8 +1,10 @@
 //! Points in parallel, rows in order: a row is handed on as soon as it and all before it are done.
 
 use super::plan::Point;
+use crate::errors;
 use std::collections::BTreeMap;
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use tilewright_harness::cli::{Failure, Progress};
 
@@ -18,7 +20,7 @@ pub fn in_order<R: Send>(
     compute: impl Fn(&Point) -> R + Sync,
     mut sink: impl FnMut(&Point, R) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(std::io::Error::other)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(errors::no_threads)?;
     let progress = Progress::new("sweep", points.len(), quiet);
     let (results, done) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -38,19 +40,18 @@ fn compute_all<R: Send>(
     progress: &Progress,
     results: mpsc::Sender<(usize, R)>,
 ) {
-    let stopped = std::sync::atomic::AtomicBool::new(false);
+    let stopped = AtomicBool::new(false);
     pool.scope_fifo(|scope| {
         for (i, point) in points.iter().enumerate() {
             let (results, stopped) = (results.clone(), &stopped);
             scope.spawn_fifo(move |_| {
-                use std::sync::atomic::Ordering::Relaxed;
-                if stopped.load(Relaxed) {
+                if stopped.load(Ordering::Relaxed) {
                     return;
                 }
                 let result = compute(point);
                 progress.step(&point.name());
                 // Nobody listens any more once the sink has failed.
-                stopped.fetch_or(results.send((i, result)).is_err(), Relaxed);
+                stopped.fetch_or(results.send((i, result)).is_err(), Ordering::Relaxed);
             });
         }
     });
@@ -70,4 +71,49 @@ fn hand_on<R>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+    use tilewright_kernels::gqa_decode::Mode;
+
+    fn points(n: usize) -> Vec<Point> {
+        (0..n).map(|i| Point { key: vec![i.into()], mode: Mode::A1, s_kv: i, users: 1 }).collect()
+    }
+
+    #[test]
+    fn rows_come_in_order_although_the_first_is_done_last() {
+        let slow_first = |p: &Point| {
+            std::thread::sleep(Duration::from_millis(if p.s_kv == 0 { 30 } else { 0 }));
+            p.s_kv
+        };
+        let mut seen = Vec::new();
+        let sink = |p: &Point, n| {
+            seen.push((p.s_kv, n));
+            Ok(())
+        };
+        in_order(&points(8), 4, true, slow_first, sink).unwrap();
+        assert_eq!(seen, (0..8).map(|i| (i, i)).collect::<Vec<_>>());
+    }
+    #[test]
+    fn a_reader_that_goes_away_stops_the_work() {
+        let computed = AtomicUsize::new(0);
+        let compute = |_: &Point| {
+            computed.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let gone = |_: &Point, ()| Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        assert!(in_order(&points(200), 2, true, compute, gone).is_err());
+        assert!(computed.into_inner() < 200);
+    }
+    #[test]
+    #[should_panic = "point 3"]
+    fn the_panic_of_a_point_keeps_its_message() {
+        let compute = |p: &Point| assert!(p.s_kv != 3, "point {}", p.s_kv);
+        let _ = in_order(&points(5), 2, true, compute, |_, ()| Ok(()));
+    }
 }

@@ -2,11 +2,9 @@
 //! Columns as in AHBM.md, sections 8 and 9.
 
 use super::plan::{Plan, Point};
-use super::{Column, Study, decode};
+use super::{Column, Measured, Study, decode};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
-use tilewright_harness::cli::Cell;
-use tilewright_sim::machine::FieldSet;
 use tilewright_sim::timing::Timing;
 
 pub struct ShortDecode;
@@ -54,7 +52,7 @@ impl Study for ShortDecode {
         }
         Ok(points)
     }
-    fn measure(&self, point: &Point, plan: &Plan) -> Result<(Vec<Cell>, FieldSet), Diagnostics> {
+    fn measure(&self, point: &Point, plan: &Plan) -> Result<Measured, Diagnostics> {
         let instance = plan.instance(point.mode, point.s_kv)?;
         let cubes = decode::cubes(&instance, point.mode)?;
         let t = decode::measure(&instance, plan, point.users, cubes)?;
@@ -75,7 +73,7 @@ impl Study for ShortDecode {
             (t.sums.ipcq_bytes as f64 / KIB).into(),
             (kv_cache(point, d_head) as f64 / MIB).into(),
         ];
-        Ok((cells, t.fields))
+        Ok(Measured { cells, fields: t.fields, event_hash: t.event_hash })
     }
 }
 

@@ -5,6 +5,7 @@ use super::plan::Plan;
 use super::{Column, ColumnKind, FAILED, Row, Study};
 use crate::errors;
 use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
@@ -39,7 +40,10 @@ impl<'p> Store<'p> {
         let Some(path) = path else { return Ok((Kept::default(), Store { file: None, columns, hash })) };
         let is_new = std::fs::metadata(path).is_ok_and(|m| m.len() == 0) || !path.exists();
         let kept = if is_new { Kept::default() } else { read(path, study, &hash)? };
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| unwritable(path, e))?;
+        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| unwritable(path, e))?;
+        if !is_new && !ends_with_a_line(path) {
+            file.write_all(b"\n").map_err(|e| unwritable(path, e))?;
+        }
         let mut store = Store { file: Some((csv::Writer::from_writer(file), path)), columns, hash };
         if is_new {
             store.write(header(study.columns()))?;
@@ -60,6 +64,16 @@ impl<'p> Store<'p> {
         file.flush().map_err(|e| unwritable(path, e))?;
         Ok(())
     }
+}
+
+/// Whether the last line was written to its end.
+fn ends_with_a_line(path: &Path) -> bool {
+    let mut last = [0];
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)
+    });
+    read.is_ok() && last == *b"\n"
 }
 
 fn header(columns: &[Column]) -> Vec<String> {

@@ -39,8 +39,9 @@ fn nothing_to_compare_is_a_miss() {
     assert!(run.err.contains("0 rows compared"), "{}", run.err);
 }
 #[test]
-fn rows_are_the_same_for_one_thread_and_many() {
-    let [one, four] = [1, 4].map(|n| tilewright(&format!("sweep short-decode --csv --quiet --threads {n}")).out);
+fn rows_and_event_hashes_are_the_same_for_one_thread_and_many() {
+    let [one, four] = [1, 4].map(|n| tilewright(&format!("sweep short-decode --json --quiet --threads {n}")).out);
+    assert!(one.contains("over 16 computed rows"), "{one}");
     assert_eq!(one, four);
 }
 #[test]
@@ -67,6 +68,17 @@ fn a_sweep_resumes_from_its_file_and_computes_the_rest() {
     // Rows of another accumulator are not these rows.
     let other = tilewright(&format!("sweep short-decode --modes A1 --s-kv 8192 --acc f32 --csv --quiet --out {file}"));
     assert!(other.code == 0 && !other.out.contains("57.5"), "{}{}", other.out, other.err);
+}
+#[test]
+fn a_row_that_was_cut_short_is_computed_again() {
+    let path = support::temp_dir("cut").join("rows.csv");
+    let args = format!("sweep short-decode --modes B --s-kv 8192,16384 --csv --quiet --out {}", path.display());
+    let whole = tilewright(&args).out;
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &text[..text.len() - 30]).unwrap();
+    assert_eq!(tilewright(&args).out, whole);
+    let lines: Vec<String> = fs::read_to_string(&path).unwrap().lines().map(String::from).collect();
+    assert_eq!((lines.len(), lines.last().map(String::as_str)), (4, text.lines().last()));
 }
 #[test]
 fn the_file_of_another_sweep_is_refused() {

@@ -4,6 +4,7 @@ use super::Failure;
 use crate::errors;
 use crate::target::Target;
 use clap::{Arg, ArgAction, ArgMatches, builder::EnumValueParser, value_parser};
+use std::io::IsTerminal;
 use tilewright_core::diag::{Diagnostic, Diagnostics};
 use tilewright_core::launch::Grid;
 use tilewright_sim::machine::Machine;
@@ -105,6 +106,14 @@ impl Common {
             },
             quiet: matches.get_flag("quiet"),
         }
+    }
+    /// No progress: asked for, or rows appear on the same terminal as they come.
+    pub fn rows_only(&self) -> bool {
+        let streamed = match self.format {
+            Format::Table => false,
+            Format::Csv | Format::Json => true,
+        };
+        self.quiet || (streamed && std::io::stdout().is_terminal())
     }
     /// The machine that `--machine` and `--set` describe.
     ///

@@ -13,11 +13,14 @@ static PLACE: Mutex<String> = Mutex::new(String::new());
 
 /// Runs the work; the exit code is its own, or 3 if it panicked on this thread or on one it waits for.
 pub(super) fn guarded(work: impl FnOnce() -> u8) -> u8 {
+    let hook = panic::take_hook();
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
         *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }));
-    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    panic::set_hook(hook);
+    result.unwrap_or_else(|payload| {
         let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner).clone();
         print_errors(&errors::internal(&format!("{}{place}", message(payload.as_ref()))).into());
         INTERNAL

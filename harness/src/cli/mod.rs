@@ -99,8 +99,11 @@ impl App {
     }
     /// Reads the arguments of the process and does what they say.
     pub fn main(self) -> ExitCode {
-        let args: Vec<OsString> = std::env::args_os().collect();
-        ExitCode::from(internal::guarded(|| self.exit_code(args)))
+        ExitCode::from(self.run(std::env::args_os().collect()))
+    }
+    /// Does what these arguments say, the first being the program's name; gives the exit code.
+    pub fn run(self, args: Vec<OsString>) -> u8 {
+        internal::guarded(|| self.exit_code(args))
     }
     fn exit_code(&self, args: Vec<OsString>) -> u8 {
         // Not `LineWriter`: a table of thousands of rows is written in large pieces.

@@ -190,9 +190,11 @@ mod tests {
     use super::*;
     use insta::assert_snapshot;
 
-    fn sheet(format: Format) -> String {
+    fn backend() -> Facts {
+        vec![("backend".to_string(), "sim".to_string())]
+    }
+    fn sheet(format: Format, facts: Facts) -> String {
         let mut out = Vec::new();
-        let facts = vec![("backend".to_string(), "sim".to_string())];
         let mut sheet = Sheet::begin(&mut out, format, &["name", "n", "x"]).unwrap();
         sheet.row(&["a, b".into(), 12usize.into(), 8.0.into()]).unwrap();
         sheet.row(&["c".into(), Cell::Empty, (1.0 / 3.0).into()]).unwrap();
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn csv_keeps_every_digit_and_quotes_commas() {
-        assert_snapshot!(sheet(Format::Csv), @r#"
+        assert_snapshot!(sheet(Format::Csv, Facts::new()), @r#"
         name,n,x
         "a, b",12,8.0
         c,,0.3333333333333333
@@ -210,7 +212,7 @@ mod tests {
     }
     #[test]
     fn json_carries_the_facts() {
-        assert_snapshot!(sheet(Format::Json), @r#"
+        assert_snapshot!(sheet(Format::Json, backend()), @r#"
         {"rows":[
         {"name":"a, b","n":12,"x":8.0},
         {"name":"c","n":null,"x":0.3333333333333333}
@@ -219,7 +221,7 @@ mod tests {
     }
     #[test]
     fn a_table_shows_four_digits_and_the_facts() {
-        assert_snapshot!(sheet(Format::Table), @r"
+        assert_snapshot!(sheet(Format::Table, backend()), @r"
          name  n   x
          a, b  12   8.000
          c         0.3333

@@ -33,7 +33,7 @@ impl Command for Verify {
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
 
         let mut sheet = Sheet::begin(cx.out, common.format, &COLUMNS)?;
-        let progress = Progress::new("verify", instances.len() * backends.len(), common.quiet);
+        let progress = Progress::new("verify", instances.len() * backends.len(), common.rows_only());
         let (mut count, mut wrong) = (Count::default(), Diagnostics::default());
         for instance in &instances {
             for backend in &backends {
