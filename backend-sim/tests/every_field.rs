@@ -1,13 +1,15 @@
 //! Every machine field moves some result: a field that nothing reads would be a silent fallback.
 
+use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::Literal;
 use tilewright_core::ir::text::read;
 use tilewright_core::launch::{Grid, LaunchConfig};
 use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
-use tilewright_sim::machine::{FieldId, Machine, quantity};
-use tilewright_sim::timing::{Limits, Operand, User, time};
+use tilewright_sim::engine::Engine;
+use tilewright_sim::machine::{FieldId, Kind, Machine, quantity};
+use tilewright_sim::timing::{Limits, Operand, Timing, User, time};
 use tilewright_sim::units::Ps;
 
 /// A kernel with its grid; every kernel takes `%x` (f16, in PE 0 of cube 0), `%y` to write (the same), `%n` = 3.
@@ -159,8 +161,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Everything that a run tells, or why there was none.
-fn outcome(machine: &Machine, case: &Case) -> String {
+fn run(machine: &Machine, case: &Case) -> Result<Timing, Diagnostics> {
     let text = format!("kernel @k(%x: view<?x?xf16>, %y: view_mut<?x?xf16>, %n: i32) {{\n{}\n}}\n", case.body);
     let module = read(&text, "case.tir").unwrap_or_else(|e| panic!("{e}"));
     let tensor = |dims: [usize; 2]| AnyTensor {
@@ -173,7 +174,12 @@ fn outcome(machine: &Machine, case: &Case) -> String {
     let args = vec![Operand::View(&x), Operand::View(&y), Operand::Scalar(Literal::from(3i32))];
     let config = LaunchConfig { grid: case.grid, ..LaunchConfig::default() };
     let user = User { module: &module, args, config, first_cube: 0, start: Ps::ZERO, trace: None };
-    match time(machine, &[user], Limits::default()) {
+    time(machine, &[user], Limits::default())
+}
+
+/// Everything that a run tells, or why there was none.
+fn outcome(machine: &Machine, case: &Case) -> String {
+    match run(machine, case) {
         Ok(timing) => format!("{} {:?}", timing.wall, timing.sums),
         Err(errors) => format!("{errors}"),
     }
@@ -205,4 +211,37 @@ fn every_field_moves_a_result() {
         })
         .collect();
     assert_eq!(idle, []);
+}
+
+/// Slowest and fastest, smallest and largest: a run ends with a finite time whose shares are whole, or it is given up.
+#[test]
+fn every_field_at_its_ends_gives_a_finite_time_or_an_error() {
+    for id in FieldId::all() {
+        let (min, max) = id.row().range;
+        for machine in [min, max].into_iter().filter_map(|value| with(id, value)) {
+            for case in CASES {
+                let Ok(timing) = run(&machine, case) else { continue };
+                assert!(timing.wall <= Ps::from_ns(1_000_000_000_000_000), "{id}: {}", timing.wall);
+                for (pe, engine) in timing.pes.iter().flat_map(|pe| Engine::ALL.map(|engine| (pe, engine))) {
+                    assert_eq!(pe.stalls.total(engine), timing.wall, "{id} {engine:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn half_a_rate_never_makes_a_run_faster() {
+    let ahbm = Machine::ahbm();
+    let rate = |kind: Kind| match kind {
+        Kind::ByteRate | Kind::ElemRate | Kind::FlopRate | Kind::Clock | Kind::Factor => true,
+        Kind::Count | Kind::Cycles | Kind::Time | Kind::Size => false,
+    };
+    for id in FieldId::all().filter(|id| rate(id.row().kind)) {
+        let slow = with(id, ahbm.value(id) / 2).unwrap();
+        for (i, case) in CASES.iter().enumerate() {
+            let [slow, usual] = [&slow, &ahbm].map(|m| run(m, case).unwrap_or_else(|e| panic!("{e}")).wall);
+            assert!(slow >= usual, "{id}, case {i}: {slow}, at the full rate {usual}");
+        }
+    }
 }
