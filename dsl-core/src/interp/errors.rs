@@ -6,8 +6,8 @@ use super::pe::Halt;
 use super::record::{Record, RecordKind};
 use super::stall::Scene;
 use crate::diag::{CodePage, Diagnostic};
-use crate::ir::OpId;
 use crate::ir::text::op_text;
+use crate::ir::{Op, OpId};
 
 pub(super) mod codes {
     pub const DEADLOCK: &str = "TW-E0301";
@@ -208,10 +208,7 @@ pub fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
         }
         RecordKind::AssertFailed => {
             let times = plural(r.count, "time", "times");
-            let text = match &m.op(r.op).op {
-                crate::ir::Op::Assert(o) => o.text.0.as_str(),
-                _ => "",
-            };
+            let text = if let Op::Assert(o) = &m.op(r.op).op { o.text.0.as_str() } else { "" };
             Diagnostic::new(codes::ASSERT, format!("assertion failed, {times}: {text}")).at(m, loc, first)
         }
     }

@@ -17,9 +17,13 @@ use crate::diag::Diagnostics;
 use crate::ir::ops::Scope;
 use crate::ir::{Module, OpId};
 use crate::launch::Grid;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Printed lines that are kept of one program.
+const MAX_LINES: u64 = 10_000;
 
 /// A limit of the run that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,8 +165,13 @@ impl<'m, 'a> Machine<'m, 'a> {
     pub(super) fn wake(&mut self, program: usize) {
         self.ready.push_back(program);
     }
-    pub(super) fn print(&mut self, program: usize, format: &str, values: &[String]) {
-        self.prints.push((program, print::line(format, values)));
+    /// Keeps a printed line; of one program only so many, so that a loop cannot fill the memory.
+    pub(super) fn print(&mut self, program: usize, printed: u64, format: &str, values: &[String]) {
+        match printed.cmp(&MAX_LINES) {
+            Ordering::Less => self.prints.push((program, print::line(format, values))),
+            Ordering::Equal => self.prints.push((program, "(more lines are not shown)".into())),
+            Ordering::Greater => {}
+        }
     }
 
     /// Applies an atomic, or keeps it until it is its program's turn.

@@ -9,7 +9,7 @@ const RULES: &[(&str, &[&str])] = &[
         "arithmetic",
         &[
             "Each op rounds to its element type: f16 and bf16 are computed in f32 and rounded once, `fma` is exact before its only rounding.",
-            "A NaN that arithmetic makes is the positive quiet NaN without payload; moves (`select`, `neg`, `abs`, `bitcast`, shapes, memory, messages) keep all bits.",
+            "A NaN that arithmetic makes is the positive quiet NaN without payload; `neg` and `abs` change the sign bit only, and moves (`select`, `bitcast`, shapes, memory, messages) no bit.",
             "`a % 0` and `a / 0` are 0 with an error record for integers; float division is IEEE. MIN / -1 is MIN, MIN % -1 is 0.",
             "`mul` and `add` are never contracted. f32 keeps subnormals.",
         ],
@@ -71,9 +71,9 @@ const RULES: &[(&str, &[&str])] = &[
 /// `docs/meaning.md`.
 pub fn page() -> String {
     let mut out = String::from(
-        "# What every op means\n\nThe reference interpreter (`dsl-core/src/interp`) is this table as code; all backends agree with it. Written by\n\
-         `UPDATE_DOCS=1 cargo test -p tilewright-core --test interp`, from the op table and the rules beside it.\n\
-         A backend may re-associate sums; everything else is to the bit.\n",
+        "# What every op means\n\nThe reference interpreter (`dsl-core/src/interp`) is this table as code. Backends agree with it to the bit, except\n\
+         that they may re-associate sums, approximate the functions of *Math*, and make other NaNs. Written by\n\
+         `UPDATE_DOCS=1 cargo test -p tilewright-core --test interp`, from the op table and the rules beside it.\n",
     );
     let mut family = "";
     for row in Op::ROWS {

@@ -109,6 +109,7 @@ pub(super) struct Pe {
     frames: Vec<Frame>,
     /// It has arrived at the barrier it is at.
     at_barrier: bool,
+    printed: u64,
     /// Values of control sources, in program order.
     pub trace: Vec<u64>,
     pub wait: Option<(OpId, Wait)>,
@@ -117,7 +118,7 @@ pub(super) struct Pe {
 impl Pe {
     pub(super) fn new(id: usize, m: &Module, regs: Vec<Value>) -> Pe {
         let frames = vec![Frame { region: m.body, next: 0, kind: Kind::Body }];
-        Pe { id, regs, frames, at_barrier: false, trace: Vec::new(), wait: None }
+        Pe { id, regs, frames, at_barrier: false, printed: 0, trace: Vec::new(), wait: None }
     }
     /// Runs until the program ends, waits, or cannot go on.
     pub(super) fn run(&mut self, cx: &mut Machine<'_, '_>) -> Stop {
@@ -227,7 +228,8 @@ impl Pe {
                     _ => Err(Halt::Invalid),
                 };
                 let values: Vec<String> = o.values.iter().map(text).collect::<Result<_, _>>()?;
-                cx.print(self.id, &o.format.0, &values);
+                cx.print(self.id, self.printed, &o.format.0, &values);
+                self.printed += 1;
                 Ok(Flow::Next)
             }
             Op::Assert(o) => {

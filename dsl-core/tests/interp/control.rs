@@ -1,6 +1,7 @@
 //! Control flow, limits, prints, launches, and what a timing run needs to know.
 
 use crate::support::Launch;
+use tilewright_core::half::f16;
 use tilewright_core::interp::Order;
 use tilewright_core::launch::Grid;
 
@@ -208,6 +209,64 @@ fn prints_come_program_by_program_in_any_order_of_running() {
     for order in [Order::Ascending, Order::Descending, Order::From(2)] {
         let prints = Launch::new(text).grid(Grid::cubes(3)).order(order).run().result.unwrap().prints;
         assert_eq!(prints, ["a 0", "b 0", "a 1", "b 1", "a 2", "b 2"]);
+    }
+}
+
+#[test]
+fn a_loop_that_prints_is_cut_short() {
+    let prints = Launch::new("kernel @p() {\n  for %i in 0..30000 {\n    print \"{}\", %i\n  }\n}\n")
+        .run()
+        .result
+        .unwrap()
+        .prints;
+    assert_eq!(
+        (prints.len(), prints[9999].as_str(), prints[10000].as_str()),
+        (10001, "9999", "(more lines are not shown)")
+    );
+}
+
+/// The kernel of the bench, against plain attention in f64, in every order of programs.
+#[test]
+fn decode_is_attention_in_every_order_of_running() {
+    let (heads, pes, d, tiles) = (2, 2, 64, 2);
+    let tokens = pes * tiles * 1024;
+    let noise = |len: usize, seed: u32| -> Vec<f16> {
+        let value = |i: u32| (i.wrapping_add(seed).wrapping_mul(2_654_435_761) >> 9) as f32 / (1 << 22) as f32 - 1.0;
+        (0..len as u32).map(|i| f16::from_f32(value(i))).collect()
+    };
+    let (q, k, v) = (noise(heads * 8 * d, 1), noise(heads * tokens * d, 2), noise(heads * tokens * d, 3));
+    let at = |x: &[f16], i: usize| x[i].to_f64();
+    // PE 0 of each cube stores its own share, the first tokens of the head.
+    let mut want = Vec::new();
+    for (h, row) in (0..heads).flat_map(|h| (0..8).map(move |r| (h, r))) {
+        let score =
+            |t: usize| (0..d).map(|c| at(&q, (h * 8 + row) * d + c) * at(&k, (h * tokens + t) * d + c)).sum::<f64>();
+        let scores: Vec<f64> = (0..tiles * 1024).map(score).collect();
+        let top = scores.iter().fold(f64::NEG_INFINITY, |m, s| m.max(*s));
+        let p: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
+        let sum: f64 = p.iter().sum();
+        want.extend(
+            (0..d).map(|c| p.iter().enumerate().map(|(t, p)| p * at(&v, (h * tokens + t) * d + c)).sum::<f64>() / sum),
+        );
+    }
+    let launch = Launch::new(include_str!("../../benches/decode.tir"))
+        .input(&[heads, 8, d], q.clone())
+        .input(&[heads, tokens, d], k.clone())
+        .input(&[heads, tokens, d], v.clone())
+        .output(&[heads, 8, d], vec![f16::NAN; heads * 8 * d])
+        .scalar(tiles as i32)
+        .grid(Grid::cubes(heads).pes(pes));
+    let first = launch.run().get::<f16>(3);
+    let (mut off, mut norm, mut worst) = (0.0, 0.0, 0f64);
+    for (got, want) in first.iter().zip(&want) {
+        let error = got.to_f64() - want;
+        (off, norm, worst) = (off + error * error, norm + want * want, worst.max(error.abs()));
+    }
+    let largest = want.iter().fold(0f64, |m, v| m.max(v.abs()));
+    assert!((off / norm).sqrt() < 1e-3 && worst < 1e-3 * largest, "{} and {worst}", (off / norm).sqrt());
+    for order in [Order::Descending, Order::From(1), Order::From(3)] {
+        let bits = |x: Vec<f16>| x.into_iter().map(f16::to_bits).collect::<Vec<_>>();
+        assert_eq!(bits(launch.clone().order(order).run().get(3)), bits(first.clone()));
     }
 }
 
