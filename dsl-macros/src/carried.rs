@@ -2,19 +2,18 @@
 
 use std::collections::BTreeSet;
 use syn::ext::IdentExt;
-use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, BinOp, Block, Error, Expr, ExprAssign, ExprBinary, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprWhile,
-    Ident, Item, Local, Pat, PatIdent,
+    Arm, BinOp, Block, Expr, ExprAssign, ExprBinary, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprWhile, Ident, Item,
+    Local, Pat, PatIdent, UnOp,
 };
 
 #[derive(Default)]
 pub struct Carried {
     /// The variables, in the order of their first assignment.
     pub vars: Vec<Ident>,
-    /// Assignments that cannot be carried.
-    pub errors: Vec<Error>,
+    /// The variables `r` of assignments `*r = …`, which cannot be carried.
+    pub references: Vec<Ident>,
     scopes: Vec<BTreeSet<String>>,
 }
 
@@ -65,20 +64,42 @@ impl Carried {
             Expr::Array(a) => a.elems.iter().for_each(|e| self.assign(e)),
             Expr::Call(c) => c.args.iter().for_each(|e| self.assign(e)),
             Expr::Struct(s) => s.fields.iter().for_each(|f| self.assign(&f.expr)),
-            Expr::Unary(u) => self.through_reference(&u.expr, place),
+            Expr::Unary(_) => {
+                if let Some(name) = reference(place)
+                    && !self.declared_inside(name)
+                {
+                    self.references.push(name.clone());
+                }
+            }
             // `_`, `..` and what rustc refuses as a place: nothing is assigned.
             _ => {}
         }
     }
-    fn through_reference(&mut self, target: &Expr, place: &Expr) {
-        if let Expr::Path(p) = target
-            && p.path.get_ident().is_some_and(|name| self.declared_inside(name))
-        {
-            return;
-        }
-        let text = "an assignment through a reference cannot be carried by kernel control flow: \
-                    assign to a variable here, and write it back after the `if` or loop";
-        self.errors.push(Error::new(place.span(), text));
+}
+
+/// The variable that a place is part of.
+pub fn root(place: &Expr) -> Option<&Ident> {
+    match place {
+        Expr::Path(p) => p.path.get_ident(),
+        Expr::Field(f) => root(&f.base),
+        Expr::Index(i) => root(&i.expr),
+        Expr::Paren(p) => root(&p.expr),
+        Expr::Group(g) => root(&g.expr),
+        _ => None,
+    }
+}
+/// The variable `r` of a place `*r`.
+pub fn reference(place: &Expr) -> Option<&Ident> {
+    match place {
+        Expr::Unary(u) if matches!(u.op, UnOp::Deref(_)) => match &*u.expr {
+            Expr::Path(p) => p.path.get_ident(),
+            _ => None,
+        },
+        Expr::Paren(p) => reference(&p.expr),
+        Expr::Group(g) => reference(&g.expr),
+        Expr::Field(f) => reference(&f.base),
+        Expr::Index(i) => reference(&i.expr),
+        _ => None,
     }
 }
 

@@ -19,7 +19,8 @@ pub fn expand(s: &DeriveInput) -> TokenStream {
         quote!(#(#p,)*)
     });
     let tys: Vec<&Type> = fields.iter().map(|f| &f.ty).collect();
-    // A bound on a field's type is needed only where a parameter decides it.
+    // `Copy` of a field needs a bound only where a parameter decides it. `Value` is a bound of every field: so rustc
+    // reports a host type once, at the field.
     let params: Vec<&Ident> = s.generics.type_params().map(|p| &p.ident).collect();
     let open: Vec<&Type> = tys.iter().copied().filter(|t| mentions(t, &params)).collect();
     let members: Vec<Member> = fields.members().collect();
@@ -40,8 +41,8 @@ pub fn expand(s: &DeriveInput) -> TokenStream {
             fn clone(&self) -> Self { *self }
         }
         #[automatically_derived]
-        #[allow(unused_variables)]
-        impl #impl_ #value for #name #ty where #given #(#open: #value),* {
+        #[allow(unused_variables, trivial_bounds, private_bounds)]
+        impl #impl_ #value for #name #ty where #given #(#tys: #value),* {
             fn vals(&self, out: &mut ::std::vec::Vec<#rt::Val>) { #(#vals)* }
             fn from_vals(vals: &mut #rt::Vals<'_>) -> Self { Self { #(#parts),* } }
             fn types(out: &mut ::std::vec::Vec<#rt::PartType>) { #(#types)* }

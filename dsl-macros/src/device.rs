@@ -1,7 +1,7 @@
 //! What stands around the body of a `#[device]` function. The function itself records the call site ("inlined at");
 //! the body is a closure in it, so its operations keep their own lines, and `Self`, generics and `self` work as usual.
 
-use crate::lower::{local, lower};
+use crate::lower::{RENAMED_SELF, local, lower};
 use crate::{quiet, refused_qualifiers, without_qualifiers};
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -13,8 +13,9 @@ pub fn expand(mut f: ItemFn) -> TokenStream {
     without_qualifiers(&mut f.sig);
     let own_self = rename_mut_self(&mut f);
     errors.extend(lower(&mut f.block));
+    let quiet = quiet(&errors);
     let errors = errors.iter().map(|e| e.to_compile_error());
-    let (attrs, vis, sig, body, quiet, frame) = (&f.attrs, &f.vis, &f.sig, &f.block, quiet(), local("__frame"));
+    let (attrs, vis, sig, body, frame) = (&f.attrs, &f.vis, &f.sig, &f.block, local("__frame"));
     let output = match &sig.output {
         ReturnType::Default => quote!(-> ()),
         // A closure cannot name `impl Trait`; its type is inferred from the body.
@@ -49,7 +50,7 @@ fn rename_mut_self(f: &mut ItemFn) -> TokenStream {
         return quote!();
     }
     receiver.mutability = None;
-    let this = syn::Ident::new("self_", Span::mixed_site().located_at(receiver.self_token.span()));
+    let this = syn::Ident::new(RENAMED_SELF, Span::mixed_site().located_at(receiver.self_token.span()));
     let renamed = rename(f.block.to_token_stream(), &this);
     if let Ok(block) = syn::parse2::<Block>(renamed) {
         *f.block = block;

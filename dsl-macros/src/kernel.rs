@@ -17,7 +17,7 @@ pub fn expand(mut f: ItemFn) -> TokenStream {
     let mut errors = refused_qualifiers(&f.sig);
     without_qualifiers(&mut f.sig);
     errors.extend(lower(&mut f.block));
-    refuse_lifetimes(&mut f.sig.generics, &mut errors);
+    refuse_lifetimes(&f.sig.generics, &mut errors);
     if let ReturnType::Type(arrow, ty) = &f.sig.output {
         let text = "a kernel returns nothing: write results to a `ViewMut` parameter";
         errors.push(Error::new_spanned(quote!(#arrow #ty), text));
@@ -30,13 +30,13 @@ pub fn expand(mut f: ItemFn) -> TokenStream {
             Err(error) => errors.push(error),
         }
     }
-    let whole = params.len() == f.sig.inputs.len();
-    let host = if whole { host_function(&f, &params) } else { stub(f) };
+    let whole = params.len() == f.sig.inputs.len() && f.sig.generics.lifetimes().next().is_none();
+    let host = if whole { host_function(&f, &params, &errors) } else { stub(f) };
     let errors = errors.iter().map(|e| e.to_compile_error());
     quote!(#host #(#errors)*)
 }
 
-/// A function of the same name in place of a kernel whose parameters were refused.
+/// A function of the same name in place of a kernel whose parameters (or lifetimes) were refused.
 fn stub(mut f: ItemFn) -> TokenStream {
     let typed = f.sig.inputs.into_iter().filter(|a| matches!(a, FnArg::Typed(_)));
     f.sig.inputs = typed.collect();
@@ -49,7 +49,7 @@ fn stub(mut f: ItemFn) -> TokenStream {
     quote!(#[allow(unused_variables, unused_mut)] #vis #sig { ::core::unreachable!() })
 }
 
-fn refuse_lifetimes(generics: &mut Generics, errors: &mut Vec<Error>) {
+fn refuse_lifetimes(generics: &Generics, errors: &mut Vec<Error>) {
     for p in generics.lifetimes() {
         errors.push(Error::new_spanned(p, "a kernel has no lifetime parameters: its parameters are handles"));
     }
@@ -188,9 +188,10 @@ fn doc_text(a: &Attribute) -> String {
     }
 }
 
-fn host_function(f: &ItemFn, params: &[Param]) -> TokenStream {
+fn host_function(f: &ItemFn, params: &[Param], errors: &[Error]) -> TokenStream {
     let (vis, name, generics, attrs, body) = (&f.vis, &f.sig.ident, &f.sig.generics, &f.attrs, &f.block);
-    let (text, where_, output, quiet) = (name.unraw().to_string(), &generics.where_clause, &f.sig.output, quiet());
+    let (text, where_, output, quiet) =
+        (name.unraw().to_string(), &generics.where_clause, &f.sig.output, quiet(errors));
     let life = Lifetime::new("'__launch", Span::mixed_site());
     let launch = local("__launch");
     let docs = params.iter().filter_map(|p| p.doc.as_ref().map(|d| format!(" - `{}`:{d}", p.name)));

@@ -82,7 +82,11 @@ fn without_qualifiers(sig: &mut Signature) {
     (sig.constness, sig.asyncness, sig.unsafety, sig.abi, sig.variadic) = (None, None, None, None, None);
 }
 
-/// Lints that generated code would trigger in the user's body.
-fn quiet() -> proc_macro2::TokenStream {
-    quote::quote!(#[allow(unused_assignments, unused_mut, unused_parens, unused_braces, unreachable_code, clippy::all)])
+/// Lints that generated code, and the holes of refused constructs, would trigger in the user's body.
+fn quiet(errors: &[Error]) -> proc_macro2::TokenStream {
+    let holes = (!errors.is_empty()).then(|| quote::quote!(#[allow(unused_variables, unused_must_use)]));
+    quote::quote!(
+        #[allow(unused_assignments, unused_mut, unused_parens, unused_braces, unreachable_code, clippy::all)]
+        #holes
+    )
 }

@@ -3,7 +3,7 @@
 //! carries the span of the user's header or operand, so `Location::caller()` is the user's line and column.
 //! A refused construct is reported on its token and replaced by a hole, so that rustc has nothing to add.
 
-use crate::carried::{Carried, is_compound};
+use crate::carried::{Carried, is_compound, reference, root};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -23,6 +23,9 @@ pub fn lower(body: &mut Block) -> Vec<Error> {
     l.errors
 }
 
+/// What stands for `mut self` in a device function, since a region cannot bind `self`.
+pub const RENAMED_SELF: &str = "self_";
+
 /// A variable of generated code.
 pub fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
@@ -31,6 +34,8 @@ pub fn local(name: &str) -> Ident {
 #[derive(Default)]
 struct Lower {
     errors: Vec<Error>,
+    /// Variables `r` of refused assignments `*r = …`, and `self`.
+    references: Vec<Ident>,
     /// Depth of regions around the current place, counted from the innermost closure.
     regions: usize,
 }
@@ -51,25 +56,45 @@ impl Lower {
     }
     fn carried(&mut self, walk: impl FnOnce(&mut Carried)) -> Vec<Ident> {
         let carried = Carried::of(walk);
-        self.errors.extend(carried.errors);
+        for r in carried.references {
+            if !self.references.contains(&r) {
+                let text = "an assignment through a reference cannot be carried by kernel control flow: \
+                            assign to a variable here, and write it back after the `if` or loop";
+                self.error(r.span(), text);
+                self.references.push(r);
+            }
+        }
         let is_self = |v: &&Ident| *v == "self";
-        if let Some(v) = carried.vars.iter().find(is_self) {
+        if let Some(v) = carried.vars.iter().find(is_self)
+            && !self.references.contains(v)
+        {
             let text = "`self` behind a reference cannot be carried by kernel control flow: \
                         take `mut self` and return it";
             self.error(v.span(), text);
+            self.references.push(v.clone());
         }
         carried.vars.into_iter().filter(|v| !is_self(&v)).collect()
     }
-    fn forbid_assignments(&mut self, e: &Expr, text: &str) {
-        for v in Carried::of(|c| c.visit_expr(e)).vars {
-            self.error(v.span(), text);
-        }
+    /// Reports assignments in an expression that must have none; says whether there are any.
+    fn forbid_assignments(&mut self, e: &Expr, text: &str) -> bool {
+        let found = Carried::of(|c| c.visit_expr(e)).vars;
+        found.iter().for_each(|v| self.error(v.span(), text));
+        !found.is_empty()
+    }
+
+    /// Whether an assignment to this place has been refused, so that rustc must not see it.
+    fn is_refused(&self, place: &Expr) -> bool {
+        let through = reference(place).or_else(|| root(place).filter(|v| *v == "self"));
+        self.regions > 0 && through.is_some_and(|r| self.references.contains(r))
     }
 
     fn binary(&mut self, b: &mut ExprBinary) -> Option<Expr> {
         if matches!(b.op, BinOp::And(_) | BinOp::Or(_)) {
             let text = "the right side of `&&` and `||` may not run at all, so it cannot assign: use `if`";
-            self.forbid_assignments(&b.right, text);
+            if self.forbid_assignments(&b.right, text) {
+                self.visit_expr_mut(&mut b.left);
+                return Some((*b.left).clone()); // of the right type, so that rustc has nothing to add
+            }
         }
         visit_mut::visit_expr_binary_mut(self, b);
         let (left, right, at) = (&b.left, &b.right, b.left.span());
@@ -134,7 +159,9 @@ impl Lower {
 
     fn while_loop(&mut self, w: &mut ExprWhile) -> Expr {
         let text = "a `while` condition cannot assign: move the assignment into the body";
-        self.forbid_assignments(&w.cond, text);
+        if self.forbid_assignments(&w.cond, text) {
+            return Expr::Verbatim(quote!({}));
+        }
         let vars = self.carried(|c| c.visit_block(&w.body));
         self.in_region(|l| {
             l.visit_expr_mut(&mut w.cond);
@@ -240,6 +267,8 @@ impl VisitMut for Lower {
                 self.regions = outside;
                 None
             }
+            Expr::Assign(a) if self.is_refused(&a.left) => Some(Expr::Verbatim(quote!({}))),
+            Expr::Binary(b) if is_compound(&b.op) && self.is_refused(&b.left) => Some(Expr::Verbatim(quote!({}))),
             Expr::Binary(b) => self.binary(b),
             Expr::If(i) if has_let(&i.cond) => {
                 self.let_condition(&mut i.cond);
@@ -330,7 +359,8 @@ fn verbatim(tokens: TokenStream) -> Stmt {
     Stmt::Expr(Expr::Verbatim(tokens), None)
 }
 fn literal(name: &Ident) -> LitStr {
-    LitStr::new(&name.unraw().to_string(), Span::call_site())
+    let name = name.unraw().to_string();
+    LitStr::new(if name == RENAMED_SELF { "self" } else { &name }, Span::call_site())
 }
 fn is_language_macro(path: &Path) -> bool {
     path.segments.last().is_some_and(|s| s.ident == "assert_k" || s.ident == "print_k")

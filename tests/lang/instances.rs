@@ -88,3 +88,32 @@ fn every_kernel_traces_and_reads_back_as_printed() {
         assert!(again == *m, "{name} changes when it is read back:\n{text}");
     }
 }
+
+#[test]
+fn decode_reads_as_its_source() {
+    insta::assert_snapshot!(print(&decode(1, Tier::Plain).unwrap()));
+}
+#[test]
+fn fused_decode_reads_as_its_source() {
+    insta::assert_snapshot!(print(&decode(4, Tier::Fused).unwrap()));
+}
+#[test]
+fn prefill_reads_as_its_source() {
+    insta::assert_snapshot!(print(&prefill(1, Tier::Plain).unwrap()));
+}
+/// Line and column of every op, through the calls it was inlined at.
+#[test]
+fn every_op_of_matmul_has_its_place() {
+    insta::assert_snapshot!(tilewright::ir::text::print_with_locs(&matmul().unwrap()));
+}
+#[test]
+fn every_op_of_every_kernel_has_a_place_in_the_users_source() {
+    for (name, traced) in all() {
+        let m = traced.unwrap_or_else(|e| panic!("{name}: {e}"));
+        m.each_op(&mut |op| {
+            let chain = m.locs.chain(m.op(op).loc);
+            let own = |p: &tilewright::ir::loc::Place| p.file.contains("tests/") && p.col > 1;
+            assert!(!chain.is_empty() && chain.iter().all(own), "{name}: {chain:?}");
+        });
+    }
+}

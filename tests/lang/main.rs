@@ -1,4 +1,8 @@
 //! The kernel language, end to end: kernels traced to IR, their locations and names, and what errors say.
 
+mod faults;
+mod flow;
+mod hygiene;
 mod instances;
 mod kernels;
+mod ops;

@@ -53,6 +53,18 @@ macro_rules! compare {
 compare! { Order, PartialOrd, Num: lt Lt le Le gt Gt ge Ge }
 compare! { Same, PartialEq, Elem: eq Eq ne Ne }
 
+// Host texts, which Rust compares across types.
+macro_rules! texts {
+    ($($a:ty, $b:ty;)*) => {$(
+        impl Same<$b> for $a {
+            type Out = bool;
+            fn eq(&self, r: &$b) -> bool { *self == *r }
+            fn ne(&self, r: &$b) -> bool { *self != *r }
+        }
+    )*};
+}
+texts! { String, &str; &str, String; }
+
 #[track_caller]
 fn cmp<X: Handle>(pred: Pred, a: X, b: impl Operand<X::T, X::S>) -> Val {
     let (a, b, ty) = beside(a, b);
@@ -187,6 +199,10 @@ pub fn if_<C: Branch<V, G>, G, V>(
 }
 
 /// Host integers stand for constants beside a `Scalar`; two of them count in `i32`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no end of a kernel loop",
+    label = "a `Scalar<i32>`, a `Scalar<i64>` or a plain integer is needed here"
+)]
 pub trait HostInt: Copy {}
 impl HostInt for i32 {}
 impl HostInt for usize {}
@@ -316,8 +332,9 @@ pub fn while_<G: Group, C: DeviceBool>(names: &[&str], g: G, cond: impl Fn(G) ->
         cond(G::from_vals(&mut Vals(args.iter()))).flag()
     };
     let cond: RegionId = trace::region(&types, &names, test, |flag: &Val| vec![*flag]).region;
-    let turn = || trace::region(&[], &[], |_| body(G::from_vals(&mut Vals(state.iter()))), group_vals).region;
-    let body = trace::seeing(cond, turn);
+    trace::reveal(cond);
+    let body = trace::region(&[], &[], |_| body(G::from_vals(&mut Vals(state.iter()))), group_vals).region;
+    trace::hide(cond);
     let vals =
         trace::emit_all(&types, Vec::new(), &names, |t| ops::While { carry: Carry(t.ids(&inits)), cond, body }.into());
     G::from_vals(&mut Vals(vals.iter()))

@@ -16,7 +16,6 @@ use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
-use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -164,12 +163,13 @@ fn keep(key: &Key, module: &Arc<Module>) {
 #[derive(Clone, Copy)]
 pub struct Slot<P> {
     index: usize,
-    _param: PhantomData<fn() -> P>,
+    /// Kept as a function, so that a type that is no parameter is reported once, where it is bound.
+    of: fn(Val) -> P,
 }
-impl<P: Param> Slot<P> {
+impl<P> Slot<P> {
     #[track_caller]
     pub fn handle(&self) -> P {
-        P::of(trace::parameter(self.index))
+        (self.of)(trace::parameter(self.index))
     }
 }
 
@@ -219,7 +219,7 @@ impl<'a> Launch<'a> {
     pub fn bind<P: Param>(&mut self, name: &'static str, host: P::Host<'a>) -> Slot<P> {
         self.params.push((name, P::ty()));
         self.args.push(P::arg(host));
-        Slot { index: self.params.len() - 1, _param: PhantomData }
+        Slot { index: self.params.len() - 1, of: P::of }
     }
     pub fn body(mut self, instance: *const (), body: impl Fn() + 'a) -> Self {
         self.key.body = instance as usize;

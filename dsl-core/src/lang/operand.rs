@@ -87,11 +87,10 @@ fn float(elem: ElemType, v: f64) -> Option<Literal> {
 }
 #[track_caller]
 fn number(lit: Option<Literal>, number: &dyn std::fmt::Debug, elem: ElemType, like: Type) -> Val {
-    let lit = lit.unwrap_or_else(|| {
+    if lit.is_none() {
         trace::fail(LangFault::NoFit { number: format!("{number:?}"), elem });
-        Literal::zero(elem)
-    });
-    splat(trace::constant(lit), like)
+    }
+    splat(trace::constant(lit.unwrap_or(Literal::zero(elem))), like)
 }
 /// A scalar as a value of type `like`.
 #[track_caller]

@@ -40,13 +40,21 @@ pub fn send<V: Value>(port: Port, value: V) {
 /// One message per tile of `V`, in order; waits while the queue is empty. The use decides what `V` is.
 #[track_caller]
 pub fn recv<V: Value>(port: Port) -> V {
-    let types = part_types::<V>().into_iter().map(|part| trace::tile_type(part.elem, part.dims)).collect();
+    // Loops, not closures: a closure has a place of its own, the caller's would be lost.
+    let mut types = Vec::new();
+    for part in part_types::<V>() {
+        types.push(trace::tile_type(part.elem, part.dims));
+    }
     received(port, types)
 }
 /// A message of the types that `like` has: what `recv` is for tiles whose lengths are `ANY`.
 #[track_caller]
 pub fn recv_like<V: Value>(port: Port, like: V) -> V {
-    received(port, vals_of(&like).into_iter().map(trace::ty).collect())
+    let mut types = Vec::new();
+    for v in vals_of(&like) {
+        types.push(trace::ty(v));
+    }
+    received(port, types)
 }
 #[track_caller]
 fn received<V: Value>(port: Port, types: Vec<Type>) -> V {
@@ -60,7 +68,9 @@ fn received<V: Value>(port: Port, types: Vec<Type>) -> V {
         }
         vals.push(v);
     }
-    trace::set_last(&vals, parts);
+    if let Some(first) = vals.first() {
+        trace::set_last(*first, parts);
+    }
     rebuilt(&vals)
 }
 

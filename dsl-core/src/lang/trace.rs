@@ -11,7 +11,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::elem::ElemType;
 use crate::ir::loc::Place;
 use crate::ir::verify::verify;
-use crate::ir::{Builder, Dims, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
+use crate::ir::{Builder, Def, Dims, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -74,19 +74,21 @@ pub(crate) struct Tracer {
     /// The next op is faulty for a reason already reported.
     spoil_next: bool,
     last: Last,
+    /// Room for the operands of the op that is being traced.
+    uses: Vec<ValueId>,
     found: Diagnostics,
     reported: FxHashSet<(&'static str, LocId, String)>,
 }
 
 /// What the last op produced, for the name of the statement around it.
-#[derive(Default)]
 struct Last {
-    values: Vec<ValueId>,
+    values: Results,
     /// The names of the parts: `m`, `l` for a struct, `0`, `1` for a tuple; may be empty.
     parts: Vec<String>,
 }
 
 const BODY: RegionId = RegionId(0);
+const NOTHING: Last = Last { values: Results { first: ValueId(0), count: 0 }, parts: Vec::new() };
 
 impl Tracer {
     fn new(subject: &Subject<'_>) -> Tracer {
@@ -112,7 +114,8 @@ impl Tracer {
             spoilt: FxHashSet::default(),
             spoilt_regions: FxHashSet::default(),
             spoil_next: false,
-            last: Last::default(),
+            last: NOTHING,
+            uses: Vec::new(),
             found: Diagnostics::default(),
             reported: FxHashSet::default(),
         };
@@ -170,9 +173,16 @@ impl Tracer {
     }
 
     fn report(&mut self, d: Diagnostic) {
+        self.report_with(d, None);
+    }
+    fn report_with(&mut self, d: Diagnostic, other: Option<(LocId, &str)>) {
         let loc = self.loc();
         if self.reported.insert((d.code, loc, d.message.clone())) {
             let d = d.at(self.b.module(), loc, "");
+            let d = match other {
+                Some((at, text)) => d.at(self.b.module(), at, text),
+                None => d,
+            };
             self.found.push(d);
         }
     }
@@ -190,7 +200,7 @@ impl Tracer {
     }
     fn panicked(&mut self, text: String, at: Option<Place>) {
         let d = LangFault::Panicked { text }.diagnostic();
-        let last = "the last operation that was traced";
+        let last = "the trace had come to here";
         let d = match at {
             Some(place) => d.label(place, ""),
             None => d,
@@ -220,12 +230,20 @@ impl Tracer {
             if self.spoilt.contains(&v) {
                 good = false;
             } else if !self.reachable(v) {
-                let ty = self.module().ty(v);
-                self.fail(LangFault::Escaped { ty });
+                self.escaped(v);
                 good = false;
             }
         }
         good
+    }
+
+    fn escaped(&mut self, v: ValueId) {
+        let fault = LangFault::Escaped { ty: self.module().ty(v) }.diagnostic();
+        let made = match self.module().def(v) {
+            Def::Result(op, _) => self.module().op(op).loc,
+            Def::Param(_) | Def::Const(_) | Def::Arg(..) => LocId::UNKNOWN,
+        };
+        self.report_with(fault, Some((made, "made here")));
     }
 
     fn emit(&mut self, op: Op, fallback: &[Type]) -> Results {
@@ -234,7 +252,11 @@ impl Tracer {
         }
         let loc = self.loc();
         let mut good = !std::mem::take(&mut self.spoil_next);
-        good &= self.check_uses(&op.operands());
+        let mut uses = std::mem::take(&mut self.uses);
+        op.each_operand(&mut |v| uses.push(v));
+        good &= self.check_uses(&uses);
+        uses.clear();
+        self.uses = uses;
         op.each_region(&mut |r| good &= !self.spoilt_regions.contains(&r));
         let types = match op.result_types(self.module()) {
             Ok(types) if good => Some(types),
@@ -252,7 +274,7 @@ impl Tracer {
             self.spoilt.extend(results.iter());
         }
         if results.count > 0 {
-            self.last = Last { values: results.iter().collect(), parts: Vec::new() };
+            self.last = Last { values: results, parts: Vec::new() };
         }
         results
     }
@@ -281,18 +303,16 @@ impl Tracer {
         region
     }
     fn name_last(&mut self, mark: Mark, name: &str) {
-        let last = std::mem::take(&mut self.last);
-        if last.values.first().is_some_and(|v| v.0 >= mark.0) {
-            for (i, v) in last.values.iter().enumerate() {
-                let part = last.parts.get(i).map_or("", String::as_str);
-                if part.is_empty() {
-                    self.b.name(*v, name);
-                } else {
-                    self.b.name(*v, &format!("{name}.{part}"));
-                }
+        let Last { values, parts } = &self.last;
+        if values.first.0 < mark.0 {
+            return;
+        }
+        for (i, v) in values.iter().enumerate() {
+            match parts.get(i).map_or("", String::as_str) {
+                "" => self.b.name(v, name),
+                part => self.b.name(v, &format!("{name}.{part}")),
             }
         }
-        self.last = last;
     }
 }
 
@@ -345,20 +365,21 @@ pub(crate) fn emit_all(
 ) -> Vec<Val> {
     at(|t| {
         let op = make(t);
-        let results: Vec<ValueId> = t.emit(op, types).iter().collect();
-        t.last = Last { values: results[..parts.len().min(results.len())].to_vec(), parts };
-        let named = results.len().saturating_sub(names.len());
-        for (v, name) in results[named..].iter().zip(names).filter(|(_, n)| !n.is_empty()) {
-            t.b.name(*v, name);
+        let results = t.emit(op, types);
+        let count = results.count.min(parts.len() as u32);
+        t.last = Last { values: Results { count, ..results }, parts };
+        let unnamed = results.iter().len().saturating_sub(names.len());
+        for (v, name) in results.iter().skip(unnamed).zip(names).filter(|(_, n)| !n.is_empty()) {
+            t.b.name(v, name);
         }
-        results.into_iter().map(|v| t.val(v)).collect()
+        results.iter().map(|v| t.val(v)).collect()
     })
 }
 /// A scalar constant: a value, not an op; it prints where it is used.
 #[track_caller]
 pub(crate) fn constant(lit: Literal) -> Val {
     at(|t| {
-        t.last = Last::default();
+        t.last = NOTHING;
         let id = t.literal(lit);
         t.val(id)
     })
@@ -430,22 +451,21 @@ pub(crate) fn region<R>(
     let region = at(|t| t.close(&yields));
     Traced { region, out }
 }
-/// Runs `f` where the values of a closed region may be used: the body of a `while` sees its condition's.
-pub(crate) fn seeing<R>(region: RegionId, f: impl FnOnce() -> R) -> R {
-    let under = |change: fn(&mut Vec<RegionId>, RegionId)| {
-        TRACER.with_borrow_mut(|t| {
-            if let Some(t) = t {
-                change(&mut t.visible, region);
-            }
-        });
-    };
-    under(|v, r| {
-        let at = v.len().saturating_sub(1);
-        v.insert(at, r); // ops still go into the current region
+/// Lets what follows use the values of a closed region, until `hide`: the body of a `while` sees its condition's.
+pub(crate) fn reveal(region: RegionId) {
+    TRACER.with_borrow_mut(|t| {
+        if let Some(t) = t {
+            let current = t.visible.len().saturating_sub(1);
+            t.visible.insert(current, region); // below the current one, where ops go
+        }
     });
-    let out = f();
-    under(|v, r| v.retain(|x| *x != r));
-    out
+}
+pub(crate) fn hide(region: RegionId) {
+    TRACER.with_borrow_mut(|t| {
+        if let Some(t) = t {
+            t.visible.retain(|r| *r != region);
+        }
+    });
 }
 /// Moves the ops of a closed region into the current one.
 pub(crate) fn splice(region: RegionId) {
@@ -496,11 +516,11 @@ pub fn named<T>(mark: Mark, value: T, name: &str) -> T {
     name_last(mark, name);
     value
 }
-/// Remembers `values` as what the last op produced.
-pub(crate) fn set_last(values: &[Val], parts: Vec<String>) {
+/// Remembers the results of the last ops, one each, as what the last op produced.
+pub(crate) fn set_last(first: Val, parts: Vec<String>) {
     TRACER.with_borrow_mut(|t| {
         if let Some(t) = t {
-            t.last = Last { values: values.iter().map(|v| v.id).collect(), parts };
+            t.last = Last { values: Results { first: first.id, count: parts.len() as u32 }, parts };
         }
     });
 }

@@ -3,6 +3,7 @@ pub mod attention;
 pub mod basics;
 pub mod decode;
 pub mod fan_out;
+pub mod faulty;
 pub mod gemv;
 pub mod long_decode;
 pub mod matmul;

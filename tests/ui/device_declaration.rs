@@ -1,0 +1,8 @@
+use tilewright::prelude::*;
+
+trait Step {
+    #[device]
+    fn step(self) -> Self;
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use tilewright::prelude::*;
+
+#[kernel]
+fn k(n: Scalar<i32>, x: Scalar<f32>) {
+    let _ = exp(n);
+    let _ = x & x;
+    let _ = zeros::<usize, D1<4>>();
+}
+
+fn main() {}

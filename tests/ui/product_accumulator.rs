@@ -1,0 +1,10 @@
+use tilewright::prelude::*;
+
+#[kernel]
+fn k() {
+    let a = zeros::<f16, D2<4, 4>>();
+    let _: Tile<i32, _> = dot(a, a);
+    let undecided = dot(a, a);
+}
+
+fn main() {}

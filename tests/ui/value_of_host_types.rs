@@ -1,0 +1,18 @@
+use tilewright::prelude::*;
+
+#[derive(Value)]
+enum Either {
+    A(Scalar<i32>),
+}
+#[derive(Value)]
+struct Mixed {
+    n: Scalar<i32>,
+    size: usize,
+}
+#[kernel]
+fn k() {
+    let _ = recv::<usize>(Port::pe(Dir::East));
+    send(Port::pe(Dir::East), 3);
+}
+
+fn main() {}
