@@ -33,6 +33,7 @@ pub fn expand(s: &DeriveInput) -> TokenStream {
     let names =
         labels.zip(&tys).map(|(l, t)| quote_spanned!(t.span()=> <#t as #value>::names(&#rt::dotted(prefix, #l), out);));
 
+    let bounds = tys.iter().map(|t| quote_spanned!(t.span()=> #t: ::tilewright::__rt::Value));
     quote! {
         #[automatically_derived]
         impl #impl_ ::core::marker::Copy for #name #ty where #given #(#open: ::core::marker::Copy),* {}
@@ -42,7 +43,7 @@ pub fn expand(s: &DeriveInput) -> TokenStream {
         }
         #[automatically_derived]
         #[allow(unused_variables, trivial_bounds, private_bounds)]
-        impl #impl_ #value for #name #ty where #given #(#tys: #value),* {
+        impl #impl_ #value for #name #ty where #given #(#bounds),* {
             fn vals(&self, out: &mut ::std::vec::Vec<#rt::Val>) { #(#vals)* }
             fn from_vals(vals: &mut #rt::Vals<'_>) -> Self { Self { #(#parts),* } }
             fn types(out: &mut ::std::vec::Vec<#rt::PartType>) { #(#types)* }

@@ -54,14 +54,17 @@ fn a_handle_of_another_trace_is_told() {
 #[test]
 fn traces_without_end_stop_at_a_limit() {
     let first = |t: String| t.lines().take(2).collect::<Vec<_>>().join("\n");
-    let all = [recursion(1, true), recursion(1, false), huge(1)].map(|l| first(told(l.trace())));
+    let all = [recursion(1, "nested"), recursion(1, "device"), recursion(1, "plain"), huge(1)]
+        .map(|l| first(told(l.trace())));
     assert_snapshot!(all.join("\n"), @r"
     TW-E0109 control flow nests deeper than 64
       tests/lang/kernels/faulty.rs:66:8
-    TW-E0108 device functions are called 256 deep: a recursion without end
+    TW-E0108 functions call each other without end while the kernel is traced
       tests/lang/kernels/faulty.rs:71:5
+    TW-E0108 functions call each other without end while the kernel is traced
+      tests/lang/kernels/faulty.rs:76:11
     TW-E0107 the kernel traces to more than 1000000 operations
-      tests/lang/kernels/faulty.rs:83:9
+      tests/lang/kernels/faulty.rs:92:9
     ");
 }
 
@@ -69,8 +72,8 @@ fn traces_without_end_stop_at_a_limit() {
 fn a_panic_of_host_code_is_a_fault_with_its_place() {
     assert_snapshot!(told(panics(3, vec![1]).trace()), @r"
     TW-E0110 the body panicked while it was traced: index out of bounds: the len is 1 but the index is 7
-      tests/lang/kernels/faulty.rs:90:5
-      tests/lang/kernels/faulty.rs:96:14 the trace had come to here
+      tests/lang/kernels/faulty.rs:99:5
+      tests/lang/kernels/faulty.rs:105:14 the trace had come to here
     ");
 }
 
@@ -81,8 +84,8 @@ fn a_body_that_differs_when_traced_again_is_told() {
     assert_eq!(d.0[0].notes, ["first: %1 = mul %n, 1 : i32", "then:  %1 = mul %n, 2 : i32"]);
     assert_snapshot!(told(Err::<(), _>(d)), @r"
     TW-E0111 two traces of this kernel with the same parameters differ
-      tests/lang/kernels/faulty.rs:102:8 this kernel
-      tests/lang/kernels/faulty.rs:106:10 they part here
+      tests/lang/kernels/faulty.rs:111:8 this kernel
+      tests/lang/kernels/faulty.rs:115:10 they part here
     ");
 }
 
@@ -104,21 +107,21 @@ fn a_launch_is_checked_before_a_backend_sees_it() {
     let bad = lengths(&x, &mut y).grid(Grid::cubes(0)).queue_depth(0).threads(0);
     assert_snapshot!(told(bad.ready()), @r"
     TW-E0501 a launch over 0 cubes x 1 PEs runs no program
-      tests/lang/kernels/faulty.rs:133:8 this kernel
+      tests/lang/kernels/faulty.rs:142:8 this kernel
     TW-E0504 queues of depth 0 can hold no message
-      tests/lang/kernels/faulty.rs:133:8 this kernel
+      tests/lang/kernels/faulty.rs:142:8 this kernel
     TW-E0505 a program needs at least one thread
-      tests/lang/kernels/faulty.rs:133:8 this kernel
+      tests/lang/kernels/faulty.rs:142:8 this kernel
     TW-E0503 axis 1 of `x` has 3000000000 places, and the kernel asks for its length as an i32
-      tests/lang/kernels/faulty.rs:134:12 its length is asked for here
+      tests/lang/kernels/faulty.rs:143:12 its length is asked for here
     ");
     let wide = Grid::cubes(1 << 40).pes(1 << 40);
     assert_snapshot!(told(blameless(1).grid(wide).ready()), @r"
     TW-E0502 a launch over 1099511627776 cubes x 1099511627776 PEs runs more programs than an i32 counts
-      tests/lang/kernels/faulty.rs:139:8 this kernel
+      tests/lang/kernels/faulty.rs:148:8 this kernel
     ");
     let ready = blameless(1).grid(Grid::cubes(2).pes(8)).queue_depth(7).threads(64).ready().unwrap();
-    assert_eq!((ready.config.queue_depth, ready.config.threads, ready.args.len()), (7, Some(64), 1));
+    assert_eq!((ready.config.queue_depth, ready.config.threads, ready.args.len()), (Some(7), Some(64), 1));
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn every_op(x: View<f32, 4>, bytes: View<u8, 1>, y: ViewMut<f32, 2>, hits: ViewM
     let i = iota::<i32, D2<8, 16>>(Axis::<1>);
     keep(((i + 1) - 2) * n / 3 % 5);
     keep((2 + i, 7 % n, 1 - n, 8 / n, 3 * n, mul_hi(i, 3), abs(-i)));
-    keep((i & 3 | 4 ^ 1, !i << 2, i >> n, n & 1));
+    keep(((i & 3 | 4) ^ 1, !i << 2, i >> n, n & 1));
 
     let a = x.at(0, n, 0, 0).cache(Cache::Stream).load::<D2<8, 16>>();
     keep((1.0 - a, 2.0 * a, 1.0 / a, 0.5 + a));
@@ -20,7 +20,11 @@ fn every_op(x: View<f32, 4>, bytes: View<u8, 1>, y: ViewMut<f32, 2>, hits: ViewM
     keep((a.cast::<bf16>(), a.cast::<F8E4M3>().cast::<f32>(), a.bitcast::<u32>(), n.cast::<u64>().bitcast::<f64>()));
 
     let v = a.max(Axis::<1>);
-    keep((v.col().broadcast::<D2<8, 4>>(), v.row().broadcast::<D2<2, 8>>(), a.along(Axis::<0>).broadcast::<D3<5, 8, 16>>()));
+    keep((
+        v.col().broadcast::<D2<8, 4>>(),
+        v.row().broadcast::<D2<2, 8>>(),
+        a.along(Axis::<0>).broadcast::<D3<5, 8, 16>>(),
+    ));
     keep((a - v.col(), a.trans() - v.row(), a.spread(Axis::<1>, v), v.spread(Axis::<0>, v.sum(Axis::<0>))));
     keep((a.reshape::<D4<2, 4, 8, 2>>().sum(Axis::<3>).min(Axis::<0>), a.rows::<4>(2), full::<i8, D1<3>>(-1)));
     keep((a.cumsum(Axis::<1>), a.scan_with(Axis::<0>, |a, b| a * b), a.reduce_with(Axis::<1>, |a, b| maximum(a, b))));

@@ -12,6 +12,8 @@ pub const MAX_OPS: usize = 1_000_000;
 pub const MAX_NESTING: usize = 64;
 /// `#[device]` calls inside each other: more is taken for a recursion without end.
 pub const MAX_CALLS: usize = 256;
+/// Bytes of host stack between a kernel's body and an operation: more is taken for a recursion of plain functions.
+pub const MAX_STACK: usize = 1 << 20;
 
 /// A fault of a kernel or of a launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +34,7 @@ pub enum LangFault {
     Foreign,
     /// The trace grows beyond `MAX_OPS`.
     TooManyOps,
-    /// Device functions call each other beyond `MAX_CALLS`.
+    /// Functions call each other beyond `MAX_CALLS` or `MAX_STACK`.
     Recursion,
     /// Control flow nests beyond `MAX_NESTING`.
     Nesting,
@@ -99,7 +101,7 @@ impl LangFault {
             }
             LangFault::Foreign => "this handle does not belong to the kernel that is being traced".into(),
             LangFault::TooManyOps => format!("the kernel traces to more than {MAX_OPS} operations"),
-            LangFault::Recursion => format!("device functions are called {MAX_CALLS} deep: a recursion without end"),
+            LangFault::Recursion => "functions call each other without end while the kernel is traced".into(),
             LangFault::Nesting => format!("control flow nests deeper than {MAX_NESTING}"),
             LangFault::Panicked { text } => format!("the body panicked while it was traced: {text}"),
             LangFault::Impure { .. } => "two traces of this kernel with the same parameters differ".into(),
@@ -201,8 +203,8 @@ pub const CODES: &[CodePage] = &[
     },
     CodePage {
         code: "TW-E0108",
-        title: "device functions that call each other without end",
-        page: "A `#[device]` function is traced where it is called, so recursion has to end while tracing, on host values: \
+        title: "functions that call each other without end",
+        page: "A function is traced where it is called (`#[device]` functions at most 256 deep), so recursion has to end while tracing, on host values: \
                a condition on a `Scalar` traces both arms and never ends.",
     },
     CodePage {

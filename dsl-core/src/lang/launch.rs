@@ -182,7 +182,7 @@ pub struct Launch<'a> {
     args: Vec<Arg<'a>>,
     config: LaunchConfig,
     retrace: bool,
-    body: Box<dyn Fn() + 'a>,
+    body: Box<dyn Fn() + Send + Sync + 'a>,
 }
 
 /// How generated code builds a launch.
@@ -221,7 +221,7 @@ impl<'a> Launch<'a> {
         self.args.push(P::arg(host));
         Slot { index: self.params.len() - 1, of: P::of }
     }
-    pub fn body(mut self, instance: *const (), body: impl Fn() + 'a) -> Self {
+    pub fn body(mut self, instance: *const (), body: impl Fn() + Send + Sync + 'a) -> Self {
         self.key.body = instance as usize;
         self.body = Box::new(body);
         self

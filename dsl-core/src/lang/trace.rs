@@ -4,7 +4,7 @@
 //! A fault does not stop the trace: the op is appended with the type its handle says, its results are marked, and what
 //! uses them is not checked again, so each mistake is reported once. Only limits and panics end a trace early.
 
-use super::errors::{LangFault, MAX_CALLS, MAX_NESTING, MAX_OPS};
+use super::errors::{LangFault, MAX_CALLS, MAX_NESTING, MAX_OPS, MAX_STACK};
 use super::handle::Val;
 use super::unwind;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -57,6 +57,8 @@ pub(crate) struct Tracer {
     number: u32,
     /// Where the operation that is being traced stands in the user's source.
     here: &'static Location<'static>,
+    /// An address of the host stack near the body.
+    stack: usize,
     /// Call sites of the `#[device]` functions that are being traced, outermost first.
     frames: Vec<LocId>,
     locs: FxHashMap<(*const Location<'static>, Option<LocId>), LocId>,
@@ -105,6 +107,7 @@ impl Tracer {
             b,
             number,
             here: Location::caller(),
+            stack: stack_address(),
             frames: Vec::new(),
             locs: FxHashMap::default(),
             files: FxHashMap::default(),
@@ -323,6 +326,9 @@ pub(crate) fn at<R>(f: impl FnOnce(&mut Tracer) -> R) -> R {
     let done = TRACER.with_borrow_mut(|t| {
         t.as_mut().map(|t| {
             t.here = here;
+            if t.stack.abs_diff(stack_address()) > MAX_STACK {
+                t.abort(LangFault::Recursion);
+            }
             f(t)
         })
     });
@@ -330,6 +336,10 @@ pub(crate) fn at<R>(f: impl FnOnce(&mut Tracer) -> R) -> R {
         Some(r) => r,
         None => outside(),
     }
+}
+fn stack_address() -> usize {
+    let here = 0u8;
+    std::ptr::from_ref(std::hint::black_box(&here)).addr()
 }
 #[cold]
 #[track_caller]

@@ -71,9 +71,18 @@ fn endless(n: Scalar<i32>) -> Scalar<i32> {
     endless(n) + 1
 }
 
+#[expect(unconditional_recursion)]
+fn plain(n: Scalar<i32>) -> Scalar<i32> {
+    plain(n + 1) + 1
+}
+
 #[kernel]
-pub fn recursion(n: Scalar<i32>, #[comptime] nested: bool) {
-    keep(if nested { deeper(n) } else { endless(n) });
+pub fn recursion(n: Scalar<i32>, #[comptime] kind: &'static str) {
+    keep(match kind {
+        "nested" => deeper(n),
+        "device" => endless(n),
+        _ => plain(n),
+    });
 }
 
 #[kernel]
