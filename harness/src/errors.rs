@@ -29,6 +29,12 @@ pub const CODES: &[CodePage] = &[
                not have. `tilewright run KERNEL --help` lists its parameters.",
     },
     CodePage {
+        code: "TW-E0593",
+        title: "the tensors of a run are too large",
+        page: "A run with data holds all tensors in the memory of this computer, and its f64 reference several times as much. \
+               Choose smaller sizes. Time alone needs no data: `--timing-only`.",
+    },
+    CodePage {
         code: "TW-E0601",
         title: "the CUDA driver backend is not built yet",
         page: "Kernels run on the machine model (`--target sim`) and in the reference interpreter (`--target reference`). \
@@ -128,10 +134,11 @@ pub fn not_an_element(name: &str, found: &str) -> Diagnostic {
         .next("declare the parameter with names of element types: f16, bf16, f32, …")
 }
 
-pub fn not_in_table(name: &str, found: &str, table: &[&str]) -> Diagnostic {
-    Diagnostic::new("TW-E0591", format!("--{name} may be `{found}`, but the kernel has nothing for it"))
-        .note(format!("the kernel handles {}", table.join(", ")))
-        .next("give the parameter and the table that it picks from the same words")
+/// The tensors of a case do not fit; both sizes in bytes.
+pub fn too_large(instance: &str, needed: u128, limit: u128) -> Diagnostic {
+    let gib = |bytes: u128| bytes as f64 / (1u64 << 30) as f64;
+    let message = format!("`{instance}` needs tensors of {:.1} GiB, the limit is {:.1} GiB", gib(needed), gib(limit));
+    Diagnostic::new("TW-E0593", message).next("choose smaller sizes, or time alone: --timing-only")
 }
 
 pub fn unknown_parameter(name: &str, known: &[Param]) -> Diagnostic {

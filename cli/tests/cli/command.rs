@@ -258,6 +258,25 @@ fn a_broken_launch_contract_names_the_clause_and_the_fix() {
     ");
 }
 #[test]
+fn tensors_that_no_memory_holds_are_refused_before_they_are_made() {
+    assert_snapshot!(wrong(1, "run vector_add --n 2147483648"), @r"
+    error[TW-E0503]: axis 0 of `x` has 2147483648 places, and the kernel asks for its length as an i32
+      --> kernels/src/vector_add.rs:17:35
+       |
+    17 |     for i in (program_id() * N..x.len(Axis::<0>)).step_by(num_programs() * N) {
+       |                                   ^^^ its length is asked for here
+       |
+       = next: pass the length as a `Scalar<i64>` parameter
+       = more: tilewright explain TW-E0503
+    ");
+    assert_snapshot!(wrong(1, "run gqa_decode --s-kv 1073741824"), @r"
+    error[TW-E0593]: `gqa_decode:s-kv=1073741824` needs tensors of 2048.0 GiB, the limit is 4.0 GiB
+     |
+     = next: choose smaller sizes, or time alone: --timing-only
+     = more: tilewright explain TW-E0593
+    ");
+}
+#[test]
 fn an_unknown_code_is_told_with_the_nearest() {
     assert_snapshot!(wrong(1, "explain TW-E0898"), @r"
     error[TW-E0805]: no error code `TW-E0898`

@@ -6,6 +6,11 @@ use crate::errors;
 use crate::inputs::Inputs;
 use std::fmt;
 use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
+use tilewright_core::launch::Arg;
+use tilewright_core::tensor::AnyTensor;
+
+/// All tensors of one run together. The f64 reference of f16 tensors takes four times as much again.
+const MAX_BYTES: u128 = 4 << 30;
 
 /// The kernels that a program offers, in the order they are listed, and the error codes of their crates.
 #[derive(Clone, Default)]
@@ -97,17 +102,40 @@ fn check_params(kernel: &dyn Kernel, reserved: &[String], wrong: &mut Diagnostic
 }
 
 impl Instance {
-    /// The listed instances of one kernel.
+    /// The listed instances of one kernel; the one with all defaults if it lists none.
     pub fn all_of(kernel: &'static dyn Kernel) -> Vec<Instance> {
-        kernel.instances().into_iter().map(|settings| Instance { kernel, settings }).collect()
+        let mut listed = kernel.instances();
+        if listed.is_empty() {
+            listed.push(Settings::new(kernel.params()));
+        }
+        listed.into_iter().map(|settings| Instance { kernel, settings }).collect()
     }
     /// Tensors to run on.
     ///
     /// # Errors
-    /// Settings that the parameters or the kernel's contract do not allow.
+    /// Settings that the parameters or the kernel's contract do not allow; tensors that are too large to be held.
     pub fn case(&self, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         self.settings.check()?;
+        match inputs {
+            Inputs::ShapesOnly => {}
+            Inputs::Random { .. } => self.check_size(limits)?,
+        }
         self.kernel.case(&self.settings, inputs, limits)
+    }
+    /// Memory that cannot be had ends a process without a word: shapes tell beforehand how much it will be.
+    fn check_size(&self, limits: &Limits) -> Result<(), Diagnostics> {
+        let mut shapes = self.kernel.case(&self.settings, Inputs::ShapesOnly, limits)?;
+        let bytes: u128 = shapes.launch()?.ready()?.args.iter().map(bytes).sum();
+        if bytes > MAX_BYTES { Err(errors::too_large(&self.to_string(), bytes, MAX_BYTES).into()) } else { Ok(()) }
+    }
+}
+
+fn bytes(arg: &Arg<'_>) -> u128 {
+    let size = |t: &AnyTensor| t.dims.iter().fold(u128::from(t.elem.bytes()), |n, len| n.saturating_mul(*len as u128));
+    match arg {
+        Arg::View(t) => size(t),
+        Arg::ViewMut(t) => size(t),
+        Arg::Scalar(_) => 0,
     }
 }
 

@@ -42,12 +42,6 @@ impl Settings {
         settings.check()?;
         Ok(settings)
     }
-    /// Every combination of these values, the last parameter changing fastest.
-    pub fn product(params: &'static [Param], axes: &[(&str, &[&str])]) -> Vec<Settings> {
-        axes.iter().fold(vec![Settings::new(params)], |settings, (name, values)| {
-            settings.iter().flat_map(|s| values.iter().map(|v| s.clone().with(name, v))).collect()
-        })
-    }
     /// All that is wrong with the assignments.
     ///
     /// # Errors
@@ -104,18 +98,6 @@ impl Settings {
         let text = self.text(name)?;
         ElemType::from_name(text).ok_or_else(|| errors::not_an_element(name, text).into())
     }
-    /// What `table` has for the word: the way from a flag to a type or a configuration of the kernel.
-    ///
-    /// # Errors
-    /// As [`Settings::text`], or the table has no such word.
-    pub fn pick<'t, T>(&self, name: &str, table: &'t [(&str, T)]) -> Result<&'t T, Diagnostics> {
-        let text = self.text(name)?;
-        let found = table.iter().find(|(word, _)| *word == text);
-        found.map(|(_, value)| value).ok_or_else(|| {
-            let words: Vec<&str> = table.iter().map(|(word, _)| *word).collect();
-            errors::not_in_table(name, text, &words).into()
-        })
-    }
 
     fn assigned(&self, param: &Param) -> &str {
         self.given.iter().find(|(n, _)| n == param.name).map_or(param.default, |(_, v)| v)
@@ -162,14 +144,8 @@ mod tests {
         let s = Settings::parse(PARAMS, "s-kv=64,mode=B").unwrap();
         assert_eq!(s.to_string(), "s-kv=64,mode=B");
         assert_eq!(s.integer("s-kv"), Ok(64));
-        assert_eq!(s.pick("mode", &[("A1", 1), ("B", 8)]), Ok(&8));
+        assert_eq!(s.text("mode"), Ok("B"));
         assert_eq!(s.number("slope"), Ok(0.5));
-    }
-    #[test]
-    fn a_product_changes_the_last_parameter_fastest() {
-        let all = Settings::product(PARAMS, &[("mode", &["A1", "B"]), ("s-kv", &["1", "2"])]);
-        let all: Vec<String> = all.iter().map(Settings::to_string).collect();
-        assert_eq!(all, ["mode=A1,s-kv=1", "mode=A1,s-kv=2", "mode=B,s-kv=1", "mode=B,s-kv=2"]);
     }
     #[test]
     fn all_wrong_assignments_are_told_with_what_is_allowed() {
