@@ -328,6 +328,14 @@ fn every_listed_instance_is_one_shell_word_and_prints_its_ir() {
     }
 }
 #[test]
+fn a_kernel_lists_its_own_instances() {
+    let all = tilewright("ir --list").out;
+    let own: String = all.lines().filter(|l| l.starts_with("matmul:")).map(|l| format!("{l}\n")).collect();
+    assert!(own.lines().count() > 1);
+    assert_eq!(tilewright("ir matmul --list").out, own);
+    assert_eq!(tilewright("ir --list matmul").out, own);
+}
+#[test]
 fn printed_ir_reads_back_from_a_file() {
     let dir = support::temp_dir("ir");
     let path = dir.join("add.tir");

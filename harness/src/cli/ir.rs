@@ -4,7 +4,7 @@
 use super::{Command, Context, Failure, Outcome, pick};
 use crate::errors;
 use crate::inputs::Inputs;
-use crate::registry::Kernels;
+use crate::registry::{Instance, Kernels};
 use crate::runtime::Runtime;
 use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser, value_parser};
 use serde_json::json;
@@ -23,13 +23,13 @@ impl Command for Ir {
         "ir"
     }
     fn flags(&self, command: clap::Command, kernels: &Kernels) -> clap::Command {
-        let list = Arg::new("list").long("list").action(ArgAction::SetTrue);
+        let list = Arg::new("list").long("list").action(ArgAction::SetTrue).global(true);
         let stage = Arg::new("stage").long("stage").value_name("STAGE").default_value("traced").global(true);
         let loc = Arg::new("loc").long("loc").action(ArgAction::SetTrue).global(true);
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
         let file = Arg::new("path").value_name("FILE").required(true).value_parser(value_parser!(PathBuf));
         let command = command.about("Print the tile IR of a kernel or of a .tir file").args([
-            list.help("List the shipped instances, one shell word a line"),
+            list.help("List the instances, one shell word a line: of one kernel, or of all"),
             stage.value_parser(PossibleValuesParser::new(["traced"])).help("Which form of the program"),
             loc.help("With the source location of every op"),
             json.help("Results as JSON"),
@@ -41,7 +41,8 @@ impl Command for Ir {
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
         let as_json = matches.get_flag("json");
         match matches.subcommand() {
-            _ if matches.get_flag("list") => list(as_json, cx),
+            Some((name, _)) if matches.get_flag("list") => list(&Instance::all_of(cx.kernels.find(name)?), as_json, cx),
+            None if matches.get_flag("list") => list(&cx.kernels.instances(), as_json, cx),
             None => Err(pick::no_kernel("ir", cx.kernels)),
             Some((pick::FILE, sub)) => {
                 let path = sub.get_one::<PathBuf>("path").cloned().unwrap_or_default();
@@ -57,8 +58,7 @@ impl Command for Ir {
     }
 }
 
-fn list(as_json: bool, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
-    let instances = cx.kernels.instances();
+fn list(instances: &[Instance], as_json: bool, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
     if as_json {
         let rows = instances.iter().map(|i| json!({"instance": i.to_string(), "about": i.kernel.about()}));
         writeln!(cx.out, "{}", rows.collect::<serde_json::Value>())?;
