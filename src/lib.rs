@@ -20,3 +20,8 @@ pub mod prelude {
 /// What generated code calls. No interface for people.
 #[doc(hidden)]
 pub use tilewright_core::lang::rt as __rt;
+
+/// The book's snippets, compiled and run as tests.
+#[cfg(all(doctest, feature = "sim"))]
+#[doc = include_str!("../docs/writing-kernels.md")]
+struct Book;

@@ -1,5 +1,6 @@
 //! The `tilewright` binary as a user runs it.
 
 mod command;
+mod readme;
 mod support;
 mod sweep;

@@ -26,7 +26,16 @@ fn words(args: &str) -> Vec<String> {
 }
 
 pub fn tilewright(args: &str) -> Run {
-    let output = command(args).output().expect("the binary starts");
+    finished(command(args))
+}
+/// As someone who has just cloned the repository.
+pub fn tilewright_at_root(args: &str) -> Run {
+    let mut command = command(args);
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    finished(command)
+}
+fn finished(mut command: Command) -> Run {
+    let output = command.output().expect("the binary starts");
     let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
     let code = output.status.code().expect("it ends by itself");
     Run { code, out: text(output.stdout), err: text(output.stderr) }
