@@ -4,42 +4,75 @@
 
 use crate::machine::{FieldId, Machine, field};
 use crate::units::{Cycles, Ps};
-use tilewright_core::ir::ops::{Dot, Op};
+use tilewright_core::ir::ops::{self, Bounds, Dot, Op, Scope};
 use tilewright_core::ir::{Module, OpId, Type, ValueId};
 
-/// The engine time of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// Emits no command: scalars, control, names for tiles that exist.
-    None,
+/// What an op is to a PE, with the engine time of those commands that have a fixed one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Work<'m> {
+    /// A scalar that the CPU computes from scalars.
+    Scalar,
+    /// A scalar that the launch or the PE's place in it fixes.
+    Place(Place),
+    /// No command: another name for the bytes of a value, or (`None`) a tile that is made where it is used.
+    Name(Option<ValueId>),
+    /// Observed: the value must be there. No command.
+    Keep(ValueId),
+    /// For people; values come from the functional pass. No command.
+    Unseen,
     /// A product on the GEMM engine.
-    Gemm(Ps),
+    Gemm(&'m Dot, Ps),
     /// An elementwise command or a reduction.
     Math(Ps),
     /// A copy on the MATH engine.
     Copy(Ps),
-    /// Memory, queue, barrier, composite: as long as it takes.
-    Open,
+    Load(&'m ops::Load),
+    /// A store or an atomic; `extra`: latency on top of a write's.
+    Store {
+        at: &'m ops::Access,
+        bounds: Bounds,
+        value: ValueId,
+        extra: Ps,
+    },
+    Send(&'m ops::Send),
+    Recv(&'m ops::Recv),
+    Barrier(Scope),
+    Composite(&'m ops::Composite),
+    If(&'m ops::If),
+    For(&'m ops::For),
+    While(&'m ops::While),
+}
+
+/// A scalar that needs no operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    Pe,
+    Cube,
+    Program,
+    Pes,
+    Cubes,
+    Programs,
+    Len { view: ValueId, axis: u32 },
 }
 
 /// What an op costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Price {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price<'m> {
     /// Spent by the CPU before the command is handed over.
     pub issue: Cycles,
-    pub work: Work,
+    pub work: Work<'m>,
     /// The field that the issue cost is.
     pub field: FieldId,
 }
 
-/// The price of a copy of a yielded tile.
-pub fn yielded_copy(machine: &Machine, ty: Type) -> Price {
-    let work = Work::Copy(machine.math_time(ty.elems()));
-    Price { issue: machine.cpu.copy, work, field: field::cpu::copy }
+/// The price of a copy of a yielded tile, and its engine time.
+pub fn yielded_copy(machine: &Machine, ty: Type) -> (Price<'static>, Ps) {
+    let time = machine.math_time(ty.elems());
+    (Price { issue: machine.cpu.copy, work: Work::Copy(time), field: field::cpu::copy }, time)
 }
 
 /// The price of an op. `into_dot`: whether dots are all that uses its result.
-pub fn price(machine: &Machine, m: &Module, op: OpId, into_dot: bool) -> Price {
+pub fn price<'m>(machine: &Machine, m: &'m Module, op: OpId, into_dot: bool) -> Price<'m> {
     let data = m.op(op);
     let result = data.results.get(0).map(|v| m.ty(v));
     let ops = Pricing { machine, m, result };
@@ -55,14 +88,16 @@ pub fn price(machine: &Machine, m: &Module, op: OpId, into_dot: bool) -> Price {
         Op::Exp2(_) | Op::Log(_) | Op::Log2(_) | Op::Sqrt(_) | Op::Rsqrt(_) => ops.other(),
         Op::Tanh(_) | Op::Erf(_) | Op::Sin(_) | Op::Cos(_) | Op::Floor(_) | Op::Cmp(_) => ops.other(),
         Op::Select(_) => ops.elementwise(machine.cpu.select, field::cpu::select),
-        Op::Cast(o) if Some(m.ty(o.x)) == result => ops.name(machine.cpu.reshape, field::cpu::reshape),
+        Op::Cast(o) if Some(m.ty(o.x)) == result => ops.name(machine.cpu.reshape, field::cpu::reshape, o.x),
         Op::Cast(_) => ops.elementwise(machine.cpu.cast, field::cpu::cast),
         // The same bytes under another type.
-        Op::Bitcast(_) | Op::Reshape(_) | Op::Rows(_) => ops.name(machine.cpu.reshape, field::cpu::reshape),
-        Op::Splat(_) => ops.name(machine.cpu.full, field::cpu::full),
-        Op::Broadcast(_) => ops.name(machine.cpu.broadcast, field::cpu::broadcast),
-        Op::Iota(_) => ops.name(machine.cpu.iota, field::cpu::iota),
-        Op::Trans(_) if into_dot => ops.name(machine.cpu.trans_into_dot, field::cpu::trans_into_dot),
+        Op::Bitcast(o) => ops.name(machine.cpu.reshape, field::cpu::reshape, o.x),
+        Op::Reshape(o) => ops.name(machine.cpu.reshape, field::cpu::reshape, o.x),
+        Op::Rows(o) => ops.name(machine.cpu.reshape, field::cpu::reshape, o.x),
+        Op::Splat(o) => ops.name(machine.cpu.full, field::cpu::full, o.x),
+        Op::Broadcast(o) => ops.name(machine.cpu.broadcast, field::cpu::broadcast, o.x),
+        Op::Iota(_) => Price { issue: machine.cpu.iota, work: Work::Name(None), field: field::cpu::iota },
+        Op::Trans(o) if into_dot => ops.name(machine.cpu.trans_into_dot, field::cpu::trans_into_dot, o.x),
         Op::Trans(_) => {
             let work = Work::Copy(machine.math_time(ops.result_elems()));
             Price { issue: machine.cpu.trans, work, field: field::cpu::trans }
@@ -76,25 +111,39 @@ pub fn price(machine: &Machine, m: &Module, op: OpId, into_dot: bool) -> Price {
         Op::ScanSum(o) => ops.combine(o.x),
         Op::ScanWith(o) => ops.combine(o.x),
         Op::Dot(o) => {
-            let work = Work::Gemm(dot_time(machine, m, o));
+            let work = Work::Gemm(o, dot_time(machine, m, o));
             Price { issue: machine.cpu.dot, work, field: field::cpu::dot }
         }
-        Op::Load(_) => match result {
-            Some(ty) if ty.is_scalar() => ops.open(machine.cpu.load_scalar, field::cpu::load_scalar),
-            _ => ops.open(machine.cpu.load, field::cpu::load),
-        },
-        Op::Store(_) => ops.open(machine.cpu.store, field::cpu::store),
-        Op::AtomicAdd(_) | Op::AtomicMax(_) => ops.open(machine.cpu.atomic, field::cpu::atomic),
-        Op::Send(_) => ops.open(machine.cpu.send, field::cpu::send),
-        Op::Recv(_) => ops.open(machine.cpu.recv, field::cpu::recv),
-        Op::Barrier(_) => ops.open(machine.cpu.barrier, field::cpu::barrier),
-        Op::Composite(_) => ops.open(machine.cpu.composite, field::cpu::composite),
-        Op::Len(_) | Op::PeId(_) | Op::CubeId(_) | Op::NumPes(_) | Op::NumCubes(_) => ops.scalar(),
-        Op::ProgramId(_) | Op::NumPrograms(_) => ops.scalar(),
-        // Observation costs nothing on this machine: values come from the functional pass.
-        Op::Keep(_) | Op::Print(_) | Op::Assert(_) => ops.name(Cycles(0), field::cpu::scalar),
-        Op::If(_) => ops.name(machine.cpu.branch, field::cpu::branch),
-        Op::For(_) | Op::While(_) => ops.name(machine.cpu.loop_trip, field::cpu::loop_trip),
+        Op::Load(o) if o.to.0.is_scalar() => {
+            Price { issue: machine.cpu.load_scalar, work: Work::Load(o), field: field::cpu::load_scalar }
+        }
+        Op::Load(o) => Price { issue: machine.cpu.load, work: Work::Load(o), field: field::cpu::load },
+        Op::Store(o) => {
+            let work = Work::Store { at: &o.at, bounds: o.bounds, value: o.value, extra: Ps::ZERO };
+            Price { issue: machine.cpu.store, work, field: field::cpu::store }
+        }
+        Op::AtomicAdd(o) => ops.atomic(&o.at, o.bounds, o.value),
+        Op::AtomicMax(o) => ops.atomic(&o.at, o.bounds, o.value),
+        Op::Send(o) => Price { issue: machine.cpu.send, work: Work::Send(o), field: field::cpu::send },
+        Op::Recv(o) => Price { issue: machine.cpu.recv, work: Work::Recv(o), field: field::cpu::recv },
+        Op::Barrier(o) => {
+            Price { issue: machine.cpu.barrier, work: Work::Barrier(o.scope), field: field::cpu::barrier }
+        }
+        Op::Composite(o) => {
+            Price { issue: machine.cpu.composite, work: Work::Composite(o), field: field::cpu::composite }
+        }
+        Op::Len(o) => ops.scalar(Work::Place(Place::Len { view: o.view, axis: o.axis.0 })),
+        Op::PeId(_) => ops.scalar(Work::Place(Place::Pe)),
+        Op::CubeId(_) => ops.scalar(Work::Place(Place::Cube)),
+        Op::NumPes(_) => ops.scalar(Work::Place(Place::Pes)),
+        Op::NumCubes(_) => ops.scalar(Work::Place(Place::Cubes)),
+        Op::ProgramId(_) => ops.scalar(Work::Place(Place::Program)),
+        Op::NumPrograms(_) => ops.scalar(Work::Place(Place::Programs)),
+        Op::Keep(o) => ops.free(Work::Keep(o.x)),
+        Op::Print(_) | Op::Assert(_) => ops.free(Work::Unseen),
+        Op::If(o) => Price { issue: machine.cpu.branch, work: Work::If(o), field: field::cpu::branch },
+        Op::For(o) => Price { issue: machine.cpu.loop_trip, work: Work::For(o), field: field::cpu::loop_trip },
+        Op::While(o) => Price { issue: machine.cpu.loop_trip, work: Work::While(o), field: field::cpu::loop_trip },
     }
 }
 
@@ -104,37 +153,47 @@ fn dot_time(machine: &Machine, m: &Module, dot: &Dot) -> Ps {
     machine.gemm_time(m.ty(dot.a).elem(), len(dot.a, 0), len(dot.b, 1), len(dot.a, 1))
 }
 
-struct Pricing<'a> {
+struct Pricing<'a, 'm> {
     machine: &'a Machine,
-    m: &'a Module,
+    m: &'m Module,
     result: Option<Type>,
 }
 
-impl Pricing<'_> {
+impl<'m> Pricing<'_, 'm> {
     fn result_elems(&self) -> u64 {
         self.result.map_or(0, Type::elems)
     }
-    fn scalar(&self) -> Price {
-        self.name(self.machine.cpu.scalar, field::cpu::scalar)
+    fn makes_tile(&self) -> bool {
+        self.result.is_some_and(Type::is_tile)
     }
-    fn name(&self, issue: Cycles, field: FieldId) -> Price {
-        Price { issue, work: Work::None, field }
+    fn scalar(&self, work: Work<'m>) -> Price<'m> {
+        Price { issue: self.machine.cpu.scalar, work, field: field::cpu::scalar }
     }
-    fn open(&self, issue: Cycles, field: FieldId) -> Price {
-        Price { issue, work: Work::Open, field }
+    fn free(&self, work: Work<'m>) -> Price<'m> {
+        Price { issue: Cycles(0), work, field: field::cpu::scalar }
+    }
+    /// Another name for a tile; on scalars the CPU computes it.
+    fn name(&self, issue: Cycles, field: FieldId, of: ValueId) -> Price<'m> {
+        if self.makes_tile() { Price { issue, work: Work::Name(Some(of)), field } } else { self.scalar(Work::Scalar) }
     }
     /// One pass over the output; on scalars the CPU does it itself.
-    fn elementwise(&self, issue: Cycles, field: FieldId) -> Price {
-        match self.result {
-            Some(ty) if ty.is_tile() => Price { issue, work: Work::Math(self.machine.math_time(ty.elems())), field },
-            _ => self.scalar(),
+    fn elementwise(&self, issue: Cycles, field: FieldId) -> Price<'m> {
+        if self.makes_tile() {
+            let work = Work::Math(self.machine.math_time(self.result_elems()));
+            Price { issue, work, field }
+        } else {
+            self.scalar(Work::Scalar)
         }
     }
-    fn other(&self) -> Price {
+    fn other(&self) -> Price<'m> {
         self.elementwise(self.machine.cpu.elementwise, field::cpu::elementwise)
     }
-    fn combine(&self, x: ValueId) -> Price {
+    fn combine(&self, x: ValueId) -> Price<'m> {
         let work = Work::Math(self.machine.math_time(self.m.ty(x).elems()));
         Price { issue: self.machine.cpu.combine, work, field: field::cpu::combine }
+    }
+    fn atomic(&self, at: &'m ops::Access, bounds: Bounds, value: ValueId) -> Price<'m> {
+        let work = Work::Store { at, bounds, value, extra: self.machine.hbm.atomic_latency };
+        Price { issue: self.machine.cpu.atomic, work, field: field::cpu::atomic }
     }
 }

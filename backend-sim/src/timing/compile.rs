@@ -15,8 +15,8 @@ use crate::machine::Machine;
 use crate::units::Ps;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::ir::ops::{For, If, While};
-use tilewright_core::ir::{Def, Literal, Module, Op, OpId, RegionId, ValueId};
+use tilewright_core::ir::ops::{For, If, Op, While};
+use tilewright_core::ir::{Def, Literal, Module, OpId, RegionId, ValueId};
 
 /// Compiles the kernel of a launch.
 ///
@@ -24,7 +24,7 @@ use tilewright_core::ir::{Def, Literal, Module, Op, OpId, RegionId, ValueId};
 /// What cannot be timed: scalars that depend on values, composites beyond what the scheduler does.
 pub fn compile(machine: &Machine, launch: &Launch<'_>) -> Result<Program, Diagnostics> {
     let m = launch.module;
-    let slice = Slice::of(launch)?;
+    let slice = Slice::of(machine, launch)?;
     let mut c = Compiler {
         machine,
         launch,
@@ -81,22 +81,13 @@ impl Compiler<'_, '_> {
         }
         self.drop_values(&unused);
         for (op, dead) in region.ops.iter().zip(&deaths) {
-            self.op(*op, dead);
+            self.lower(*op, dead);
         }
         deaths.pop().unwrap_or_default()
     }
-    fn op(&mut self, op: OpId, dead: &[ValueId]) {
-        match &self.m.op(op).op {
-            Op::If(o) => self.branch(op, o, dead),
-            Op::For(o) => self.counted_loop(op, o, dead),
-            Op::While(o) => self.while_loop(op, o, dead),
-            _ => self.lower(op, dead),
-        }
-    }
-
-    fn branch(&mut self, op: OpId, o: &If, dead: &[ValueId]) {
+    pub(super) fn branch(&mut self, op: OpId, o: &If, dead: &[ValueId]) {
         self.await_scalars(op, &[o.cond]);
-        self.spend(cost::price(self.machine, self.m, op, false));
+        self.spend(self.price(op));
         // Results that nothing uses die behind the `if`; everything else dies inside the arms.
         let results = self.m.op(op).results;
         let (unused, dying): (Vec<_>, Vec<_>) = dead.iter().copied().partition(|v| results.iter().any(|r| r == *v));
@@ -116,7 +107,7 @@ impl Compiler<'_, '_> {
         self.drop_values(&dead);
     }
 
-    fn counted_loop(&mut self, op: OpId, o: &For, dead: &[ValueId]) {
+    pub(super) fn counted_loop(&mut self, op: OpId, o: &For, dead: &[ValueId]) {
         let m = self.m;
         let args = &m.region(o.body).args;
         let Some((&index, carried)) = args.split_first() else { return };
@@ -141,7 +132,7 @@ impl Compiler<'_, '_> {
 
         let top = self.here();
         let exit = self.jump(Instr::Turn { index, end, exit: 0 });
-        self.spend(cost::price(self.machine, m, op, false));
+        self.spend(self.price(op));
         let dead = self.body(o.body, &[]);
         self.yields(op, o.body, carried);
         self.drop_but(&dead, carried);
@@ -150,7 +141,7 @@ impl Compiler<'_, '_> {
         self.land(exit);
         self.drop_values(&after);
     }
-    fn while_loop(&mut self, op: OpId, o: &While, dead: &[ValueId]) {
+    pub(super) fn while_loop(&mut self, op: OpId, o: &While, dead: &[ValueId]) {
         let m = self.m;
         let carried = &m.region(o.cond).args;
         self.share_slots(op, carried);
@@ -168,7 +159,7 @@ impl Compiler<'_, '_> {
         self.await_scalars(op, &[cond]);
         let cond = self.scalar(cond);
         let exit = self.jump(Instr::Branch { cond, otherwise: 0 });
-        self.spend(cost::price(self.machine, m, op, false));
+        self.spend(self.price(op));
         let dying: Vec<ValueId> = made.iter().chain(carried).copied().filter(|v| has_slot(m, *v)).collect();
         let dead = self.body(o.body, &dying);
         self.yields(op, o.body, carried);
@@ -187,7 +178,7 @@ impl Compiler<'_, '_> {
     fn condition(&mut self, r: RegionId) -> Vec<ValueId> {
         let m = self.m;
         let ops = &m.region(r).ops;
-        ops.iter().for_each(|op| self.op(*op, &[]));
+        ops.iter().for_each(|op| self.lower(*op, &[]));
         ops.iter().flat_map(|op| m.op(*op).results.iter()).filter(|v| has_slot(m, *v)).collect()
     }
     /// Whether a value that dies at a loop does so behind it: results that nothing uses, and what its body needs in
@@ -230,20 +221,21 @@ impl Compiler<'_, '_> {
     /// The op of this region whose MATH or GEMM command made the tile, seen through names for it.
     fn made_by_engine(&self, v: ValueId, r: RegionId) -> Option<OpId> {
         let Def::Result(op, _) = self.m.def(v) else { return None };
-        if !self.m.ty(v).is_tile() || self.uses.region_of(op) != r || self.m.op(op).op.has_regions() {
+        if !self.m.ty(v).is_tile() || self.uses.region_of(op) != r {
             return None;
         }
-        match cost::price(self.machine, self.m, op, self.feeds_dots_only(op)).work {
-            Work::Gemm(_) | Work::Math(_) | Work::Copy(_) => Some(op),
-            Work::None => self.made_by_engine(self.m.op(op).op.operands().first().copied()?, r),
-            Work::Open => None,
+        match self.price(op).work {
+            Work::Gemm(..) | Work::Math(_) | Work::Copy(_) => Some(op),
+            Work::Name(of) => self.made_by_engine(of?, r),
+            Work::Scalar | Work::Place(_) | Work::Keep(_) | Work::Unseen => None,
+            Work::Load(_) | Work::Store { .. } | Work::Send(_) | Work::Recv(_) | Work::Barrier(_) => None,
+            Work::Composite(_) | Work::If(_) | Work::For(_) | Work::While(_) => None,
         }
     }
     /// A copy command into a slot of its own.
     fn copy(&mut self, maker: OpId, from: ValueId) -> TileSlot {
         let ty = self.m.ty(from);
-        let price = cost::yielded_copy(self.machine, ty);
-        let Work::Copy(time) = price.work else { return self.tile(from) };
+        let (price, time) = cost::yielded_copy(self.machine, ty);
         let slot = self.fresh_tile();
         let source = self.tile(from);
         let waits = self.tile_list(&[source]);
@@ -292,8 +284,11 @@ fn overlap<S: PartialEq>(pairs: &[(S, S)]) -> bool {
 }
 
 /// The small pieces that everything above and `lower.rs` is written with.
-impl Compiler<'_, '_> {
-    pub(super) fn feeds_dots_only(&self, op: OpId) -> bool {
+impl<'m> Compiler<'_, 'm> {
+    pub(super) fn price(&self, op: OpId) -> Price<'m> {
+        cost::price(self.machine, self.m, op, self.feeds_dots_only(op))
+    }
+    fn feeds_dots_only(&self, op: OpId) -> bool {
         let results = self.m.op(op).results;
         results.iter().all(|v| {
             let users = self.uses.only_users(v);
@@ -377,7 +372,7 @@ impl Compiler<'_, '_> {
         }
     }
     /// CPU time of something that is no command.
-    pub(super) fn spend(&mut self, price: Price) {
+    pub(super) fn spend(&mut self, price: Price<'_>) {
         if price.issue.0 > 0 {
             self.p.fields.insert(price.field);
             self.p.code.push(Instr::Spend { time: self.machine.cycles(price.issue) });
@@ -388,7 +383,7 @@ impl Compiler<'_, '_> {
         &mut self,
         op: OpId,
         mnemonic: &'static str,
-        price: Price,
+        price: Price<'_>,
         job: Job,
         waits: Part,
         makes: Part,

@@ -5,7 +5,7 @@ use super::compile::Compiler;
 use super::errors::Fault;
 use super::program::{CompositeJob, Job};
 use super::uses::has_slot;
-use crate::cost::{self, Price, Work};
+use crate::cost::{Price, Work};
 use crate::engine::composite::Composite;
 use crate::machine::field;
 use crate::units::{Bytes, Ps};
@@ -20,11 +20,11 @@ struct Parts<'m> {
     /// MATH work that the product waits for, or that needs nothing of it.
     prologue: Vec<OpId>,
     epilogue: Vec<OpId>,
-    loads: Vec<OpId>,
+    loads: Vec<(OpId, &'m ops::Load)>,
 }
 
 impl<'m> Compiler<'_, 'm> {
-    pub(super) fn composite(&mut self, op: OpId, o: &ops::Composite, dead: &[ValueId]) {
+    pub(super) fn composite(&mut self, op: OpId, o: &ops::Composite, price: Price<'_>, dead: &[ValueId]) {
         let m = self.m;
         let Some((parts, after_dot)) = self.parts(o) else { return };
         let streamed = match self.streamed(&parts) {
@@ -44,12 +44,9 @@ impl<'m> Compiler<'_, 'm> {
         let early = early.map(|(i, _)| i).collect();
         let mut job = self.product(parts.dot);
         (job.prologue, job.epilogue) = (prologue.map(|p| p.time), epilogue);
-        let streamed = streamed.map(|load| match &m.op(load).op {
-            Op::Load(l) => {
-                let outside = l.fill.0.is_none().then_some(RecordKind::LoadOutside);
-                self.access(load, &l.at, l.to.0, outside, None)
-            }
-            _ => 0,
+        let streamed = streamed.map(|(load, l)| {
+            let outside = l.fill.0.is_none().then_some(RecordKind::LoadOutside);
+            self.access(load, &l.at, l.to.0, outside, None)
         });
         let math_ops = prologue.map_or(0, |p| p.ops) + if epilogue { job.outputs } else { 0 };
         let fused = prologue.is_some() || epilogue;
@@ -60,11 +57,11 @@ impl<'m> Compiler<'_, 'm> {
         used.retain(|v| has_slot(m, *v));
         let waits = self.slots_of(&used);
         let (waits, makes) = (self.tile_list(&waits), self.makes(&results));
-        let mut price = cost::price(self.machine, m, op, false);
-        if fused {
-            let issue = self.machine.cpu.composite_fused;
-            price = Price { issue, work: Work::Open, field: field::cpu::composite_fused };
-        }
+        let price = if fused {
+            Price { issue: self.machine.cpu.composite_fused, field: field::cpu::composite_fused, ..price }
+        } else {
+            price
+        };
         self.command(op, "composite", price, job, waits, makes, dead);
     }
     /// The parts, and the values that depend on the product. `None` without a product (the verifier says so).
@@ -75,44 +72,37 @@ impl<'m> Compiler<'_, 'm> {
         for &id in &m.region(o.body).ops {
             let data = m.op(id);
             let depends = data.op.operands().iter().any(|v| after.contains(v));
-            match &data.op {
-                Op::Dot(d) => dot = Some(d),
-                Op::Load(_) => loads.push(id),
-                _ if depends => epilogue.push(id),
-                _ => prologue.push(id),
+            match self.price(id).work {
+                Work::Gemm(d, _) => dot = Some(d),
+                Work::Load(l) => loads.push((id, l)),
+                Work::Math(_) | Work::Copy(_) if depends => epilogue.push(id),
+                Work::Math(_) | Work::Copy(_) => prologue.push(id),
+                Work::Scalar | Work::Place(_) | Work::Name(_) => {}
+                // The rule of composites lets none of these in.
+                Work::Keep(_) | Work::Unseen | Work::Store { .. } | Work::Send(_) | Work::Recv(_) => {}
+                Work::Barrier(_) | Work::Composite(_) | Work::If(_) | Work::For(_) | Work::While(_) => {}
             }
             if depends || matches!(data.op, Op::Dot(_)) {
                 after.extend(data.results.iter());
             }
         }
-        let works = |id: &OpId| {
-            matches!(cost::price(self.machine, m, *id, self.feeds_dots_only(*id)).work, Work::Math(_) | Work::Copy(_))
-        };
-        prologue.retain(works);
-        epilogue.retain(works);
         Some((Parts { dot: dot?, prologue, epilogue, loads }, after))
     }
     /// The load that the product's second operand comes from.
     ///
     /// # Errors
     /// Another load inside the composite.
-    fn streamed(&self, parts: &Parts<'_>) -> Result<Option<OpId>, OpId> {
+    fn streamed(&self, parts: &Parts<'m>) -> Result<Option<(OpId, &'m ops::Load)>, OpId> {
         let source = self.behind_names(parts.dot.b);
-        let fed = parts.loads.iter().copied().find(|load| Some(*load) == source);
-        match parts.loads.iter().find(|load| Some(**load) != fed) {
-            Some(other) => Err(*other),
-            None => Ok(fed),
+        match parts.loads.iter().find(|(load, _)| Some(*load) != source) {
+            Some((other, _)) => Err(*other),
+            None => Ok(parts.loads.first().copied()),
         }
     }
-    /// The op that made a tile, seen through names for it (`trans`, casts to the same type).
+    /// The op that made a tile, seen through names for it.
     fn behind_names(&self, v: ValueId) -> Option<OpId> {
         let Def::Result(op, _) = self.m.def(v) else { return None };
-        match &self.m.op(op).op {
-            Op::Trans(o) => self.behind_names(o.x),
-            Op::Reshape(o) => self.behind_names(o.x),
-            Op::Cast(o) if self.m.ty(o.x) == o.to.0 => self.behind_names(o.x),
-            _ => Some(op),
-        }
+        if let Work::Name(Some(of)) = self.price(op).work { self.behind_names(of) } else { Some(op) }
     }
     /// The product in padded tiles.
     fn product(&mut self, dot: &Dot) -> Composite {
@@ -161,20 +151,18 @@ impl<'m> Compiler<'_, 'm> {
         Some(out)
     }
     fn behind_broadcast(&self, v: ValueId) -> ValueId {
-        match self.m.def(v) {
-            Def::Result(op, _) => match &self.m.op(op).op {
-                Op::Broadcast(o) => self.behind_broadcast(o.x),
-                _ => v,
-            },
-            Def::Param(_) | Def::Const(_) | Def::Arg(..) => v,
+        if let Def::Result(op, _) = self.m.def(v)
+            && let Op::Broadcast(o) = &self.m.op(op).op
+        {
+            return self.behind_broadcast(o.x);
         }
+        v
     }
     fn rides(&self, op: OpId, ops: &[OpId]) -> bool {
         let data = self.m.op(op);
         let users = data.results.get(0).and_then(|v| self.uses.only_users(v));
-        let one_add = |users: &[OpId]| match users {
-            [user] => matches!(self.m.op(*user).op, Op::Add(_)) && ops.contains(user),
-            _ => false,
+        let one_add = |users: &[OpId]| {
+            users.len() == 1 && users.iter().all(|u| matches!(self.m.op(*u).op, Op::Add(_)) && ops.contains(u))
         };
         matches!(data.op, Op::Mul(_)) && users.is_some_and(one_add)
     }

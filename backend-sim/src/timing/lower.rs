@@ -3,45 +3,68 @@
 use super::compile::Compiler;
 use super::program::{Access, ElementValue, EngineRecord, Instr, Job, Made, Part, PlaceValue};
 use super::uses::{has_slot, loaded_scalar};
-use crate::cost::{self, Price, Work};
+use crate::cost::{Place, Price, Work};
 use crate::engine::Engine;
 use crate::units::Ps;
 use tilewright_core::interp::RecordKind;
-use tilewright_core::ir::ops::{self, Bounds, Op, Port};
+use tilewright_core::ir::ops::{self, Bounds};
 use tilewright_core::ir::{Literal, OpId, Type, ValueId};
 
 impl Compiler<'_, '_> {
-    /// An op that is neither `if` nor a loop. `dead`: what it uses last.
+    /// One op. `dead`: what it uses last.
     pub(super) fn lower(&mut self, op: OpId, dead: &[ValueId]) {
-        let into_dot = self.feeds_dots_only(op);
-        let price = cost::price(self.machine, self.m, op, into_dot);
+        let price = self.price(op);
         match price.work {
-            Work::None => {
-                self.spend(price);
-                self.free(op);
-                self.drop_values(dead);
-            }
-            Work::Gemm(time) => {
-                self.note_gemm(op);
+            Work::If(o) => self.branch(op, o, dead),
+            Work::For(o) => self.counted_loop(op, o, dead),
+            Work::While(o) => self.while_loop(op, o, dead),
+            Work::Scalar => self.free(price, dead, |c| c.scalar_op(op)),
+            Work::Place(place) => self.free(price, dead, |c| c.place(op, place)),
+            Work::Name(of) => self.free(price, dead, |c| c.name(op, of)),
+            Work::Keep(x) => self.free(price, dead, |c| c.keep(op, x)),
+            Work::Unseen => self.free(price, dead, |_| ()),
+            Work::Gemm(dot, time) => {
+                // A product of other than 16-bit operands rests on one more field.
+                self.p.fields.extend(self.machine.gemm_peak(self.m.ty(dot.a).elem()).1);
                 self.engine(op, price, Engine::Gemm, EngineRecord::Gemm, time, dead)
             }
             Work::Math(time) => self.engine(op, price, Engine::Math, EngineRecord::Math, time, dead),
             Work::Copy(time) => self.engine(op, price, Engine::Math, EngineRecord::Copy, time, dead),
-            Work::Open => self.open(op, price, dead),
+            Work::Load(o) => {
+                let job = self.load(op, o);
+                self.plain_command(op, price, job, dead);
+            }
+            Work::Store { at, bounds, value, extra } => {
+                let outside = match bounds {
+                    Bounds::All => Some(RecordKind::StoreOutside),
+                    Bounds::Inside => None,
+                };
+                let access = self.access(op, at, self.m.ty(value), outside, None);
+                self.plain_command(op, price, Job::Store { access, extra }, dead);
+            }
+            Work::Send(o) => {
+                self.plain_command(op, price, Job::Send { port: o.port, ty: self.m.ty(o.value) }, dead);
+            }
+            Work::Recv(o) => {
+                let overhead = self.machine.cycles(self.machine.cpu.recv_overhead);
+                self.plain_command(op, price, Job::Recv { port: o.port, ty: o.to.0, overhead }, dead);
+            }
+            Work::Barrier(scope) => self.plain_command(op, price, Job::Barrier { scope }, dead),
+            Work::Composite(o) => self.composite(op, o, price, dead),
         }
     }
-    /// A product of other than 16-bit operands rests on one more field.
-    fn note_gemm(&mut self, op: OpId) {
-        if let Op::Dot(o) = &self.m.op(op).op {
-            self.p.fields.extend(self.machine.gemm_peak(self.m.ty(o.a).elem()).1);
-        }
+    /// An op without a command.
+    fn free(&mut self, price: Price<'_>, dead: &[ValueId], emit: impl FnOnce(&mut Self)) {
+        self.spend(price);
+        emit(self);
+        self.drop_values(dead);
     }
-    fn engine(&mut self, op: OpId, price: Price, engine: Engine, record: EngineRecord, time: Ps, dead: &[ValueId]) {
+    fn engine(&mut self, op: OpId, price: Price<'_>, engine: Engine, record: EngineRecord, time: Ps, dead: &[ValueId]) {
         let job = Job::Engine { engine, record, time };
         self.plain_command(op, price, job, dead);
     }
     /// A command whose operands are those of the op, and whose results are tiles.
-    fn plain_command(&mut self, op: OpId, price: Price, job: Job, dead: &[ValueId]) {
+    fn plain_command(&mut self, op: OpId, price: Price<'_>, job: Job, dead: &[ValueId]) {
         let m = self.m;
         let used = self.uses.of_op(op).to_vec();
         let waits = self.slots_of(&used);
@@ -64,110 +87,59 @@ impl Compiler<'_, '_> {
         self.made_list(&made)
     }
 
-    /// An op without a command.
-    fn free(&mut self, op: OpId) {
-        let data = self.m.op(op);
-        let Some(result) = data.results.get(0) else {
-            if let Op::Keep(o) = &data.op {
-                self.keep(op, o);
-            }
-            return;
-        };
-        if self.m.ty(result).is_tile() {
-            // The tile is another's bytes, or made where it is used (`splat` of a known scalar, `iota`).
-            if let Some(&x) = data.op.operands().first()
-                && has_slot(self.m, x)
-            {
-                let (from, to) = (self.tile(x), self.tile(result));
-                self.p.code.push(Instr::Bind { from, to });
-            }
-            return;
+    fn name(&mut self, op: OpId, of: Option<ValueId>) {
+        let (m, result) = (self.m, self.m.op(op).results.get(0));
+        // A tile of equal known scalars is made where it is used.
+        if let (Some(of), Some(result)) = (of.filter(|v| has_slot(m, *v)), result) {
+            let (from, to) = (self.tile(of), self.tile(result));
+            self.p.code.push(Instr::Bind { from, to });
         }
-        self.scalar_op(op, result);
     }
-    /// Observing a value means that it is there.
-    fn keep(&mut self, op: OpId, o: &ops::Keep) {
-        let slots = self.slots_of(&[o.x]);
+    fn keep(&mut self, op: OpId, x: ValueId) {
+        let slots = self.slots_of(&[x]);
         if !slots.is_empty() {
             let slots = self.tile_list(&slots);
             self.p.code.push(Instr::Await { slots, op });
         }
     }
-    fn scalar_op(&mut self, op: OpId, result: ValueId) {
-        let data = self.m.op(op);
-        let operands = data.op.operands();
+    fn scalar_op(&mut self, op: OpId) {
+        let operands = self.m.op(op).op.operands();
         self.await_scalars(op, &operands);
-        if !self.slice.needs(result) {
-            return;
-        }
-        let launch = self.launch;
-        match &data.op {
-            Op::PeId(_) => self.place(PlaceValue::Pe, result),
-            Op::CubeId(_) => self.place(PlaceValue::Cube, result),
-            Op::ProgramId(_) => self.place(PlaceValue::Program, result),
-            Op::NumPes(_) => self.fix(result, Literal::from(launch.grid.pes as i32)),
-            Op::NumCubes(_) => self.fix(result, Literal::from(launch.cubes() as i32)),
-            Op::NumPrograms(_) => self.fix(result, Literal::from(launch.programs() as i32)),
-            Op::Len(o) => {
-                let len = launch.len(o.view, o.axis.0 as usize);
-                self.fix(result, Literal::from(len as i32));
-            }
-            _ => {
-                let args: Vec<_> = operands.iter().map(|v| self.scalar(*v)).collect();
-                let (args, to) = (self.scalar_list(&args), self.scalar(result));
-                self.p.code.push(Instr::Eval { op, args, to });
-            }
+        if let Some(result) = self.needed_result(op) {
+            let args: Vec<_> = operands.iter().map(|v| self.scalar(*v)).collect();
+            let (args, to) = (self.scalar_list(&args), self.scalar(result));
+            self.p.code.push(Instr::Eval { op, args, to });
         }
     }
-    fn place(&mut self, what: PlaceValue, result: ValueId) {
+    fn needed_result(&self, op: OpId) -> Option<ValueId> {
+        self.m.op(op).results.get(0).filter(|v| self.slice.needs(*v))
+    }
+    fn place(&mut self, op: OpId, place: Place) {
+        let (launch, Some(result)) = (self.launch, self.needed_result(op)) else { return };
+        let number = |n: usize| Literal::from(n as i32);
+        match place {
+            Place::Pe => self.seat_value(PlaceValue::Pe, result),
+            Place::Cube => self.seat_value(PlaceValue::Cube, result),
+            Place::Program => self.seat_value(PlaceValue::Program, result),
+            Place::Pes => self.fix(result, number(launch.grid.pes)),
+            Place::Cubes => self.fix(result, number(launch.cubes())),
+            Place::Programs => self.fix(result, number(launch.programs())),
+            Place::Len { view, axis } => self.fix(result, number(launch.len(view, axis as usize))),
+        }
+    }
+    fn seat_value(&mut self, what: PlaceValue, result: ValueId) {
         let to = self.scalar(result);
         self.p.code.push(Instr::Place { what, to });
     }
-
-    /// A command that takes as long as it takes.
-    fn open(&mut self, op: OpId, price: Price, dead: &[ValueId]) {
-        let m = self.m;
-        let job = match &m.op(op).op {
-            Op::Load(o) => self.load(op, o),
-            Op::Store(o) => self.store(op, &o.at, o.bounds, m.ty(o.value), Ps::ZERO),
-            Op::AtomicAdd(o) => self.store(op, &o.at, o.bounds, m.ty(o.value), self.machine.hbm.atomic_latency),
-            Op::AtomicMax(o) => self.store(op, &o.at, o.bounds, m.ty(o.value), self.machine.hbm.atomic_latency),
-            Op::Send(o) => self.send(o.port, m.ty(o.value)),
-            Op::Recv(o) => {
-                let overhead = self.machine.cycles(self.machine.cpu.recv_overhead);
-                Job::Recv { port: o.port, ty: o.to.0, overhead }
-            }
-            Op::Barrier(o) => Job::Barrier { scope: o.scope },
-            Op::Composite(o) => return self.composite(op, o, dead),
-            // `cost::price` calls no other op open.
-            _ => return,
-        };
-        self.plain_command(op, price, job, dead);
-    }
     fn load(&mut self, op: OpId, o: &ops::Load) -> Job {
-        let result = self.m.op(op).results.get(0);
-        let value = match result {
-            Some(v) if loaded_scalar(self.m, v) && self.slice.needs(v) && !self.launch.traced(op) => {
-                Some((self.scalar(v), o.fill.0.map(|fill| self.scalar(fill))))
-            }
-            _ => None,
-        };
+        let read = self.needed_result(op).filter(|v| loaded_scalar(self.m, *v) && !self.launch.traced(op));
+        let value = read.map(|v| (self.scalar(v), o.fill.0.map(|fill| self.scalar(fill))));
         let outside = o.fill.0.is_none().then_some(RecordKind::LoadOutside);
         let access = self.access(op, &o.at, o.to.0, outside, value);
         if o.to.0.is_scalar() {
             self.p.accesses[access as usize].element_bytes = Some(self.machine.hbm.scalar_read);
         }
         Job::Load { access }
-    }
-    fn store(&mut self, op: OpId, at: &ops::Access, bounds: Bounds, ty: Type, extra: Ps) -> Job {
-        let outside = match bounds {
-            Bounds::All => Some(RecordKind::StoreOutside),
-            Bounds::Inside => None,
-        };
-        Job::Store { access: self.access(op, at, ty, outside, None), extra }
-    }
-    fn send(&mut self, port: Port, ty: Type) -> Job {
-        Job::Send { port, ty }
     }
     pub(super) fn access(
         &mut self,

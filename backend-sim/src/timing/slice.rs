@@ -3,9 +3,10 @@
 
 use super::errors::Fault;
 use super::launch::Launch;
+use crate::cost::{self, Work};
+use crate::machine::Machine;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::scalar;
-use tilewright_core::ir::{Def, Literal, Module, Op, OpId, RegionId, ValueId};
+use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, ValueId};
 
 /// Which values are evaluated, by value.
 pub struct Slice(Vec<bool>);
@@ -13,9 +14,10 @@ pub struct Slice(Vec<bool>);
 impl Slice {
     /// # Errors
     /// Every scalar that time depends on and that a run without values cannot know.
-    pub fn of(launch: &Launch<'_>) -> Result<Slice, Diagnostics> {
+    pub fn of(machine: &Machine, launch: &Launch<'_>) -> Result<Slice, Diagnostics> {
         let m = launch.module;
         let mut walk = Walk {
+            machine,
             launch,
             needed: vec![None; m.num_values()],
             todo: Vec::new(),
@@ -42,6 +44,7 @@ fn owners(m: &Module) -> Vec<Option<OpId>> {
 }
 
 struct Walk<'a, 'm> {
+    machine: &'a Machine,
     launch: &'a Launch<'m>,
     /// By value: the op whose time it decides.
     needed: Vec<Option<OpId>>,
@@ -85,40 +88,34 @@ impl Walk<'_, '_> {
     }
     fn result(&mut self, op: OpId, i: usize, root: OpId) {
         let m = self.launch.module;
-        let data = &m.op(op).op;
         if self.launch.traced(op) {
             return;
         }
-        match data {
-            Op::If(o) => {
+        // Whether a `trans` is a copy does not matter here.
+        match cost::price(self.machine, m, op, false).work {
+            Work::If(o) => {
                 let arms = [o.then, o.other].map(|r| m.region(r).yields.get(i).copied());
                 arms.into_iter().flatten().for_each(|v| self.need(v, root));
             }
-            Op::For(o) => self.carried(&o.carry.0, o.body, i, root),
-            Op::While(o) => {
+            Work::For(o) => self.carried(&o.carry.0, o.body, i, root),
+            Work::While(o) => {
                 self.carried(&o.carry.0, o.body, i, root);
                 m.region(o.cond).args.get(i).into_iter().for_each(|v| self.need(*v, root));
             }
-            Op::Load(o) => {
+            Work::Load(o) => {
                 if let Some(why) = self.launch.unreadable(o.at.view) {
                     self.fault(Fault::DataNeeded { load: op, decides: root, why });
                 }
                 o.fill.0.into_iter().for_each(|v| self.need(v, root));
             }
-            Op::PeId(_) | Op::CubeId(_) | Op::ProgramId(_) => {}
-            Op::NumPes(_) | Op::NumCubes(_) | Op::NumPrograms(_) | Op::Len(_) => {}
-            // Whatever the interpreter evaluates from scalars alone; it is asked with zeros, for the answer "can".
-            other => {
-                let operands = other.operands();
-                let zeros: Vec<Literal> = operands.iter().map(|v| Literal::zero(m.ty(*v).elem())).collect();
-                let ty = m.op(op).results.get(i).map(|v| m.ty(v));
-                let scalars = operands.iter().all(|v| m.ty(*v).is_scalar());
-                if scalars && ty.is_some_and(|ty| scalar::eval(other, &zeros, ty).is_some()) {
-                    operands.into_iter().for_each(|v| self.need(v, root));
-                } else {
-                    self.fault(Fault::ControlTrace { source: op, decides: root });
-                }
+            Work::Place(_) => {}
+            Work::Scalar => m.op(op).op.each_operand(&mut |v| self.need(v, root)),
+            // Made from tiles or messages.
+            Work::Math(_) | Work::Copy(_) | Work::Gemm(..) | Work::Recv(_) | Work::Name(_) | Work::Composite(_) => {
+                self.fault(Fault::ControlTrace { source: op, decides: root });
             }
+            // These make no value.
+            Work::Keep(_) | Work::Unseen | Work::Store { .. } | Work::Send(_) | Work::Barrier(_) => {}
         }
     }
     fn carried(&mut self, inits: &[ValueId], body: RegionId, i: usize, root: OpId) {
