@@ -18,6 +18,9 @@ pub mod memory;
 pub mod record;
 pub mod wheel;
 
+#[cfg(test)]
+mod contention;
+
 pub use clock::Clock;
 pub use event::{Event, EventSet, Kind};
 pub use fabric::{Fabric, FabricSpec, PeIx};

@@ -6,7 +6,7 @@ use super::program::{Access, ScalarSlot};
 use crate::engine::fabric::Cx;
 use crate::engine::ipcq::Link;
 use crate::engine::{EventSet, Fabric, Kind, PeIx};
-use crate::machine::{FieldSet, Machine};
+use crate::machine::{FieldSet, Machine, field};
 use crate::placement::{self, Distance};
 use crate::units::{Bytes, Ps};
 use std::collections::BTreeMap;
@@ -154,7 +154,10 @@ impl<'a, Q: EventSet> Hardware<'a, Q> {
         let link = match out {
             Port::Pe(_) | Port::Peer(_) => Link::Mesh,
             Port::Cube(_) => Link::Cube,
-            Port::Sip(_) => Link::Sip,
+            Port::Sip(_) => {
+                self.fields.extend([field::sip::rate, field::sip::latency]);
+                Link::Sip
+            }
         };
         let channel = self.fabric.add_channel(from, to, link, launch.queue_depth);
         let (sends, receives) = (self.end(from, out), self.end(to, back));
@@ -182,14 +185,11 @@ impl<'a, Q: EventSet> Hardware<'a, Q> {
     /// A PE comes to a barrier. The last one lets all go on.
     pub fn at_barrier(&mut self, launch: &Launch<'_>, seat: Seat, scope: Scope) {
         let cube = self.fabric.cube_of(seat.ix) as usize;
-        let (waiting, all, delay) = match scope {
-            Scope::Cube => (&mut self.at_cube_barrier[cube], launch.grid.pes, self.machine.barrier.cube),
-            Scope::Launch => {
-                let waiting = &mut self.at_launch_barrier[seat.launch as usize];
-                let delay = if launch.grid.sips > 1 { self.machine.barrier.sips } else { self.machine.barrier.launch };
-                (waiting, launch.programs(), delay)
-            }
+        let (waiting, all) = match scope {
+            Scope::Cube => (&mut self.at_cube_barrier[cube], launch.grid.pes),
+            Scope::Launch => (&mut self.at_launch_barrier[seat.launch as usize], launch.programs()),
         };
+        let (delay, _) = launch.barrier(scope);
         waiting.push(seat.ix);
         if waiting.len() < all {
             return;

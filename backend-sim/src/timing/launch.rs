@@ -1,12 +1,13 @@
 //! What is timed: kernels with their arguments, where on the machine they run, and when they start.
 
 use super::errors::{Fault, Unreadable};
-use crate::machine::Machine;
+use crate::machine::{Barrier, FieldId, Machine, field};
 use crate::placement::{CubeSpan, Placed};
 use crate::units::Ps;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::stall::Scene;
 use tilewright_core::interp::{ControlTrace, launch_fault};
+use tilewright_core::ir::ops::Scope;
 use tilewright_core::ir::{Def, Effect, Literal, Module, Op, OpId, Type, ValueId};
 use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
 use tilewright_core::tensor::AnyTensor;
@@ -59,6 +60,7 @@ pub(super) struct Launch<'a> {
     /// Its first cube, in each of its SIPs.
     first_cube: usize,
     pub queue_depth: u32,
+    barrier: Barrier,
     pub start: Ps,
     pub trace: Option<&'a ControlTrace>,
 }
@@ -93,6 +95,7 @@ impl<'a> Launch<'a> {
             grid,
             first_cube: user.first_cube,
             queue_depth: user.config.queue_depth.unwrap_or(machine.queue.depth),
+            barrier: machine.barrier.clone(),
             start: user.start,
             trace: user.trace,
         };
@@ -129,6 +132,14 @@ impl<'a> Launch<'a> {
     }
     pub fn scene(&self) -> Scene<'a> {
         Scene { module: self.module, grid: self.grid }
+    }
+    /// From the arrival of the slowest PE at a barrier until all go on, and the field that says so.
+    pub fn barrier(&self, scope: Scope) -> (Ps, FieldId) {
+        match scope {
+            Scope::Cube => (self.barrier.cube, field::barrier::cube),
+            Scope::Launch if self.grid.sips > 1 => (self.barrier.sips, field::barrier::sips),
+            Scope::Launch => (self.barrier.launch, field::barrier::launch),
+        }
     }
     /// Whether the control trace has the results of this op.
     pub fn traced(&self, op: OpId) -> bool {

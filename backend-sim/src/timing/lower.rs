@@ -5,6 +5,7 @@ use super::program::{Access, ElementValue, EngineRecord, Instr, Job, Made, Part,
 use super::uses::{has_slot, loaded_scalar};
 use crate::cost::{Place, Price, Work};
 use crate::engine::Engine;
+use crate::machine::field;
 use crate::units::Ps;
 use tilewright_core::interp::RecordKind;
 use tilewright_core::ir::ops::{self, Bounds};
@@ -40,6 +41,9 @@ impl Compiler<'_, '_> {
                     Bounds::Inside => None,
                 };
                 let access = self.access(op, at, self.m.ty(value), outside, None);
+                if extra > Ps::ZERO {
+                    self.p.fields.insert(field::hbm::atomic_latency);
+                }
                 self.plain_command(op, price, Job::Store { access, extra }, dead);
             }
             Work::Send(o) => {
@@ -49,7 +53,10 @@ impl Compiler<'_, '_> {
                 let overhead = self.machine.cycles(self.machine.cpu.recv_overhead);
                 self.plain_command(op, price, Job::Recv { port: o.port, ty: o.to.0, overhead }, dead);
             }
-            Work::Barrier(scope) => self.plain_command(op, price, Job::Barrier { scope }, dead),
+            Work::Barrier(scope) => {
+                self.p.fields.insert(self.launch.barrier(scope).1);
+                self.plain_command(op, price, Job::Barrier { scope }, dead);
+            }
             Work::Composite(o) => self.composite(op, o, price, dead),
         }
     }
@@ -137,6 +144,7 @@ impl Compiler<'_, '_> {
         let outside = o.fill.0.is_none().then_some(RecordKind::LoadOutside);
         let access = self.access(op, &o.at, o.to.0, outside, value);
         if o.to.0.is_scalar() {
+            self.p.fields.insert(field::hbm::scalar_read);
             self.p.accesses[access as usize].element_bytes = Some(self.machine.hbm.scalar_read);
         }
         Job::Load { access }
