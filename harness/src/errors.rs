@@ -77,8 +77,9 @@ pub const CODES: &[CodePage] = &[
     },
     CodePage {
         code: "TW-E0806",
-        title: "two kernels are registered under one name",
-        page: "The command line could not tell them apart. Give one of the two another `name`.",
+        title: "the name of a kernel is taken",
+        page: "The command line could not tell two kernels of one name apart, nor a kernel from the word `file`, which stands \
+               before a file in `ir file PATH`. Give the kernel another `name`.",
     },
     CodePage {
         code: "TW-E0807",
@@ -186,6 +187,11 @@ pub fn unknown_code<'a>(code: &str, known: impl Iterator<Item = &'a str>) -> Dia
 
 pub fn registered_twice(name: &str) -> Diagnostic {
     Diagnostic::new("TW-E0806", format!("two kernels are named `{name}`")).next("give one of them another name")
+}
+
+pub fn kernel_taken(name: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0806", format!("a kernel cannot be named `{name}`: the commands use this word themselves"))
+        .next("give the kernel another name")
 }
 
 pub fn parameter_taken(name: &str) -> Diagnostic {

@@ -18,7 +18,7 @@ fn no_case(_: &Settings, _: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnos
     Err(Diagnostics::default())
 }
 fn fault(kernels: Kernels) -> String {
-    kernels.check(&["seed".to_string()]).map_or_else(|e| e.to_string(), |()| "fine".to_string())
+    kernels.check(&["file"], &["seed".to_string()]).map_or_else(|e| e.to_string(), |()| "fine".to_string())
 }
 
 #[test]
@@ -42,6 +42,15 @@ fn two_kernels_of_one_name_cannot_be_told_apart() {
     error[TW-E0806]: two kernels are named `decode`
      |
      = next: give one of them another name
+     = more: tilewright explain TW-E0806
+    ");
+}
+#[test]
+fn a_kernel_may_not_have_the_name_of_a_word_of_the_commands() {
+    assert_snapshot!(fault(kernels![KernelDef { name: "file", ..DECODE }]), @r"
+    error[TW-E0806]: a kernel cannot be named `file`: the commands use this word themselves
+     |
+     = next: give the kernel another name
      = more: tilewright explain TW-E0806
     ");
 }

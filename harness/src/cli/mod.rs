@@ -116,7 +116,7 @@ impl App {
         }
     }
     fn dispatch(&self, args: Vec<OsString>, out: &mut dyn Write) -> Result<Outcome, Failure> {
-        self.kernels.check(&pick::reserved())?;
+        self.kernels.check(&[pick::FILE], &pick::reserved())?;
         let args = pick::expand(args, &self.kernels)?;
         let matches = self.parser().try_get_matches_from(args)?;
         let pages = self.pages();

@@ -70,15 +70,18 @@ impl Kernels {
     /// Whether the registry itself can be used.
     ///
     /// # Errors
-    /// Two kernels of one name, a parameter named like a flag of the commands (`reserved`), a default or a listed
-    /// instance that its own parameters do not allow.
-    pub fn check(&self, reserved: &[String]) -> Result<(), Diagnostics> {
+    /// Two kernels of one name, a kernel or a parameter with a name that the commands use themselves (`words`, `flags`),
+    /// a default or a listed instance that its own parameters do not allow.
+    pub fn check(&self, words: &[&str], flags: &[String]) -> Result<(), Diagnostics> {
         let mut wrong = Diagnostics::default();
         for (i, kernel) in self.iter().enumerate() {
             if self.iter().take(i).any(|k| k.name() == kernel.name()) {
                 wrong.push(errors::registered_twice(kernel.name()));
             }
-            check_params(kernel, reserved, &mut wrong);
+            if words.contains(&kernel.name()) {
+                wrong.push(errors::kernel_taken(kernel.name()));
+            }
+            check_params(kernel, flags, &mut wrong);
             for instance in Instance::all_of(kernel) {
                 let found = instance.settings.check().err().unwrap_or_default();
                 wrong.0.extend(found.0.into_iter().map(|d| d.note(format!("in the listed instance `{instance}`"))));
@@ -88,11 +91,11 @@ impl Kernels {
     }
 }
 
-fn check_params(kernel: &dyn Kernel, reserved: &[String], wrong: &mut Diagnostics) {
+fn check_params(kernel: &dyn Kernel, flags: &[String], wrong: &mut Diagnostics) {
     let in_kernel = |d: Diagnostic| d.note(format!("in the parameters of kernel `{}`", kernel.name()));
     for (i, param) in kernel.params().iter().enumerate() {
         let taken = kernel.params()[..i].iter().any(|p| p.name == param.name);
-        if taken || reserved.iter().any(|r| r == param.name) {
+        if taken || flags.iter().any(|r| r == param.name) {
             wrong.push(in_kernel(errors::parameter_taken(param.name)));
         }
         if !param.values.allow(param.default) {
