@@ -37,11 +37,8 @@ impl Decode {
         let tiles = (tokens / PES / TILE).max(1);
         let heads = Placement::over_cubes(0, HEADS);
         let shared = heads.clone().over_pes(&[(1, PES)]);
-        let tensor = |len: usize, placement: &Placement| AnyTensor {
-            elem: ElemType::F16,
-            dims: vec![HEADS, len, 64],
-            data: None,
-            placement: placement.clone(),
+        let tensor = |len: usize, placement: &Placement| {
+            AnyTensor::new(ElemType::F16, vec![HEADS, len, 64], None, placement.clone())
         };
         let tokens = tiles * PES * TILE;
         let tensors = [tensor(8, &heads), tensor(tokens, &shared), tensor(tokens, &shared), tensor(8, &heads)];

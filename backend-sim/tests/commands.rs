@@ -21,7 +21,7 @@ fn module(body: &str) -> Module {
 /// Views of 4096 x 4096 in PE 0 of cube 0; `%n` is 3.
 fn run(grid: Grid, body: &str) -> Timing {
     let module = module(body);
-    let tensor = AnyTensor { elem: ElemType::F16, dims: vec![4096, 4096], data: None, placement: Placement::at(0, 0) };
+    let tensor = AnyTensor::new(ElemType::F16, vec![4096, 4096], None, Placement::at(0, 0));
     let user = User {
         module: &module,
         args: vec![Operand::View(&tensor), Operand::View(&tensor), Operand::Scalar(Literal::from(3i32))],
@@ -199,8 +199,7 @@ fn a_slot_is_free_again_when_the_receiver_has_taken_the_message() {
              }}"
         );
         let module = module(&body);
-        let tensor =
-            AnyTensor { elem: ElemType::F16, dims: vec![4096, 4096], data: None, placement: Placement::at(0, 0) };
+        let tensor = AnyTensor::new(ElemType::F16, vec![4096, 4096], None, Placement::at(0, 0));
         let user = User {
             module: &module,
             args: vec![Operand::View(&tensor), Operand::View(&tensor), Operand::Scalar(Literal::from(3i32))],
@@ -229,7 +228,7 @@ fn values_and_time_go_together_where_control_depends_on_data() {
                 }";
     let values: Vec<tilewright_core::half::f16> =
         (0..64).map(|i| tilewright_core::half::f16::from_f32((i % 8) as f32)).collect();
-    let tensor = |data| AnyTensor { elem: ElemType::F16, dims: vec![8, 8], data, placement: Placement::at(0, 0) };
+    let tensor = |data| AnyTensor::new(ElemType::F16, vec![8, 8], data, Placement::at(0, 0));
     let (x, mut y) = (tensor(Some(Data::F16(values))), tensor(Some(Data::zeros(ElemType::F16, 64))));
     let ready = Ready {
         module: Arc::new(module(body)),

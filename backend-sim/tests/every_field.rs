@@ -164,12 +164,7 @@ const CASES: &[Case] = &[
 fn run(machine: &Machine, case: &Case) -> Result<Timing, Diagnostics> {
     let text = format!("kernel @k(%x: view<?x?xf16>, %y: view_mut<?x?xf16>, %n: i32) {{\n{}\n}}\n", case.body);
     let module = read(&text, "case.tir").unwrap_or_else(|e| panic!("{e}"));
-    let tensor = |dims: [usize; 2]| AnyTensor {
-        elem: ElemType::F16,
-        dims: dims.to_vec(),
-        data: None,
-        placement: Placement::at(0, 0),
-    };
+    let tensor = |dims: [usize; 2]| AnyTensor::new(ElemType::F16, dims.to_vec(), None, Placement::at(0, 0));
     let (x, y) = (tensor([4096, 1024]), tensor([4096, 64]));
     let args = vec![Operand::View(&x), Operand::View(&y), Operand::Scalar(Literal::from(3i32))];
     let config = LaunchConfig { grid: case.grid, ..LaunchConfig::default() };

@@ -22,12 +22,9 @@ fn module(text: &str) -> Module {
 /// Every view 8 x 1024, in PE 0 of cube 0; every scalar 3.
 fn args(m: &Module) -> Vec<Arg> {
     let arg = |ty: Type| match ty {
-        Type::View(v) => Arg::View(AnyTensor {
-            elem: v.elem,
-            dims: [8, 1024][2 - v.rank as usize..].to_vec(),
-            data: None,
-            placement: Placement::at(0, 0),
-        }),
+        Type::View(v) => {
+            Arg::View(AnyTensor::new(v.elem, [8, 1024][2 - v.rank as usize..].to_vec(), None, Placement::at(0, 0)))
+        }
         ty => Arg::Scalar(Literal::int(ty.elem(), 3).unwrap()),
     };
     m.params.iter().map(|p| arg(m.ty(*p))).collect()

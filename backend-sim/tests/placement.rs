@@ -12,7 +12,7 @@ use tilewright_sim::placement::{CubeSpan, Distance, Placed, Request};
 use tilewright_sim::units::Ps;
 
 fn tensor(dims: &[usize], placement: Placement) -> AnyTensor {
-    AnyTensor { elem: ElemType::F16, dims: dims.to_vec(), data: None, placement }
+    AnyTensor::new(ElemType::F16, dims.to_vec(), None, placement)
 }
 
 /// A launch of so many cubes on AHBM, from the SIP's first cube on.

@@ -29,7 +29,7 @@ fn noise(dims: &[usize], elem: tilewright_core::elem::ElemType) -> AnyTensor {
         state ^= state << 5;
         f16::from_f32(state as i32 as f32 / i32::MAX as f32)
     });
-    AnyTensor { elem, dims: dims.to_vec(), data: Some(Data::F16(values.collect())), placement: Placement::default() }
+    AnyTensor::new(elem, dims.to_vec(), Some(Data::F16(values.collect())), Placement::default())
 }
 
 /// 64 query heads over 8 KV heads, 64 PEs: K and V of 64 Ki tokens are 128 MiB.

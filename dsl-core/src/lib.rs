@@ -11,5 +11,6 @@ pub mod launch;
 pub mod passes;
 pub mod placement;
 pub mod tensor;
+pub mod unwritten;
 
 pub use half;

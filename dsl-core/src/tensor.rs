@@ -2,7 +2,9 @@
 
 use crate::data::{Data, Stored};
 use crate::elem::ElemType;
+use crate::ir::Literal;
 use crate::placement::Placement;
+use crate::unwritten::Unwritten;
 use ndarray::{Array, ArrayD, Dim, Dimension, IxDyn};
 use std::marker::PhantomData;
 
@@ -14,9 +16,15 @@ pub struct AnyTensor {
     /// Row-major elements; `None`: only the shape is known, which is enough to trace and to time.
     pub data: Option<Data>,
     pub placement: Placement,
+    /// Elements that neither the host nor a kernel has written; none, unless the host says so ([`Tensor::uninit`]).
+    pub unwritten: Unwritten,
 }
 
 impl AnyTensor {
+    /// A tensor whose elements, if it has some, count as written.
+    pub fn new(elem: ElemType, dims: Vec<usize>, data: Option<Data>, placement: Placement) -> AnyTensor {
+        AnyTensor { elem, dims, data, placement, unwritten: Unwritten::default() }
+    }
     pub fn len(&self) -> usize {
         self.dims.iter().product()
     }
@@ -45,6 +53,14 @@ impl<T: Stored, const R: usize> Tensor<T, R> {
     pub fn zeros(dims: [usize; R]) -> Self {
         Tensor::wrap(dims, Some(Data::zeros(T::ELEM, dims.iter().product())))
     }
+    /// For a kernel to write: nothing may read an element before. The elements are NaN, or a pattern of bits that no kernel
+    /// computes by chance, so that a wrong read shows also where nobody checks.
+    pub fn uninit(dims: [usize; R]) -> Self {
+        let len = dims.iter().product();
+        let mut tensor = Tensor::wrap(dims, Some(Data::splat(poison(T::ELEM), len)));
+        tensor.any.unwritten = Unwritten::all(len);
+        tensor
+    }
     /// A shape without elements: enough to trace a kernel and to time it.
     pub fn shape_only(dims: [usize; R]) -> Self {
         Tensor::wrap(dims, None)
@@ -55,7 +71,7 @@ impl<T: Stored, const R: usize> Tensor<T, R> {
         fits.then(|| Tensor::wrap(dims, Some(T::wrap(elements))))
     }
     fn wrap(dims: [usize; R], data: Option<Data>) -> Self {
-        let any = AnyTensor { elem: T::ELEM, dims: dims.to_vec(), data, placement: Placement::default() };
+        let any = AnyTensor::new(T::ELEM, dims.to_vec(), data, Placement::default());
         Tensor { any, _elem: PhantomData }
     }
     /// The same tensor placed elsewhere on the machine.
@@ -70,7 +86,9 @@ impl<T: Stored, const R: usize> Tensor<T, R> {
     pub fn elements(&self) -> &[T] {
         self.any.data.as_ref().and_then(T::slice).unwrap_or(&[])
     }
+    /// To be written by the host: all elements count as written from here on.
     pub fn elements_mut(&mut self) -> &mut [T] {
+        self.any.unwritten = Unwritten::default();
         self.any.data.as_mut().and_then(T::slice_mut).map_or(&mut [], |v| v.as_mut_slice())
     }
     pub fn as_any(&self) -> &AnyTensor {
@@ -97,4 +115,21 @@ where
         let dims = std::array::from_fn(|i| a.shape()[i]);
         Tensor::wrap(dims, Some(T::wrap(a.iter().copied().collect())))
     }
+}
+
+/// What the elements of [`Tensor::uninit`] hold.
+fn poison(elem: ElemType) -> Literal {
+    let bits = match elem {
+        ElemType::I1 => 1,
+        ElemType::I8 | ElemType::U8 => 0xA5,
+        ElemType::I16 | ElemType::U16 => 0xA5A5,
+        ElemType::I32 | ElemType::U32 => 0xA5A5_A5A5,
+        ElemType::I64 | ElemType::U64 => 0xA5A5_A5A5_A5A5_A5A5,
+        ElemType::F16 => 0x7E00,
+        ElemType::BF16 => 0x7FC0,
+        ElemType::F32 => 0x7FC0_0000,
+        ElemType::F64 => 0x7FF8_0000_0000_0000,
+        ElemType::F8E4M3 | ElemType::F8E5M2 => 0x7F,
+    };
+    Literal { elem, bits }
 }

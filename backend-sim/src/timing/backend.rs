@@ -98,7 +98,7 @@ impl Shape {
     fn of(arg: &Arg<'_>) -> Shape {
         let shape = |t: &AnyTensor| {
             let (dims, placement) = (t.dims.clone(), t.placement.clone());
-            Shape::View(AnyTensor { elem: t.elem, dims, data: None, placement })
+            Shape::View(AnyTensor::new(t.elem, dims, None, placement))
         };
         match arg {
             Arg::View(t) => shape(t),

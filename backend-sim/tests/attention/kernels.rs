@@ -58,11 +58,8 @@ impl Case {
         let module =
             parse(text, FILE).unwrap_or_else(|fault| panic!("{}", render(&fault.diagnostic(text, FILE), Color::Never)));
         verify(&module).unwrap_or_else(|e| panic!("{e}"));
-        let tensor = |(len, placement): (usize, &Placement)| AnyTensor {
-            elem: ElemType::F16,
-            dims: vec![KV_HEADS, len, HEAD],
-            data: None,
-            placement: placement.clone(),
+        let tensor = |(len, placement): (usize, &Placement)| {
+            AnyTensor::new(ElemType::F16, vec![KV_HEADS, len, HEAD], None, placement.clone())
         };
         let cubes = q.1.cubes.as_ref().map_or(1, |split| split.parts);
         Case { module, tensors: [tensor(q), tensor(kv), tensor(kv), tensor(q)], cubes, tiles: tiles as i32 }

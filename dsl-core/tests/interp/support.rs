@@ -58,7 +58,7 @@ impl Ran {
 }
 
 fn tensor(dims: &[usize], data: Option<Data>, elem: tilewright_core::elem::ElemType) -> AnyTensor {
-    AnyTensor { elem, dims: dims.to_vec(), data, placement: Placement::default() }
+    AnyTensor::new(elem, dims.to_vec(), data, Placement::default())
 }
 
 impl Launch {
