@@ -282,27 +282,27 @@ impl Cpu {
         number: u32,
         c: &Command,
     ) -> Result<Flow, Stop> {
-        let ready = match c.job {
+        let ready = if matches!(c.job, Job::Composite { .. }) {
             // The scheduler runs composites in order, so one may use what an earlier one still makes.
-            Job::Composite { .. } => self.loaded_operands(sh, hw, c.waits),
-            _ => self.operands(sh, hw, c.waits),
+            self.loaded_operands(sh, hw, c.waits)
+        } else {
+            self.operands(sh, hw, c.waits)
         };
         if ready == Flow::Wait || self.room(sh, hw, c)? == Flow::Wait {
             return Ok(Flow::Wait);
         }
         let mut time = c.issue;
-        match c.job {
-            Job::Recv { port, ty, overhead } => {
-                let channel = self.linked(c.op, hw.incoming(sh.launch, self.seat, port))?;
-                let Some(message) = hw.fabric.receive(channel, number) else {
-                    return Ok(self.wait_for(hw, Wait::Message, Class::WaitLink));
-                };
-                self.check_message(sh, hw, c.op, ty, channel, message)?;
-                time += overhead;
-            }
-            // A barrier orders memory: what this PE has stored must be there.
-            Job::Barrier { .. } if self.stores > 0 => return Ok(self.wait_for(hw, Wait::Stores, Class::WaitHbm)),
-            _ => {}
+        if let Job::Recv { port, ty, overhead } = c.job {
+            let channel = self.linked(c.op, hw.incoming(sh.launch, self.seat, port))?;
+            let Some(message) = hw.fabric.receive(channel, number) else {
+                return Ok(self.wait_for(hw, Wait::Message, Class::WaitLink));
+            };
+            self.check_message(sh, hw, c.op, ty, channel, message)?;
+            time += overhead;
+        }
+        // A barrier orders memory: what this PE has stored must be there.
+        if matches!(c.job, Job::Barrier { .. }) && self.stores > 0 {
+            return Ok(self.wait_for(hw, Wait::Stores, Class::WaitHbm));
         }
         for made in c.makes.range() {
             self.scratch.make(&sh.program.made[made], made as u32);
@@ -358,13 +358,13 @@ impl Cpu {
         message: Message,
     ) -> Result<(), Stop> {
         let send = &sh.program.commands[message.command as usize];
-        match send.job {
-            Job::Send { ty: sent, .. } if sent != expects => {
-                let from = hw.program_of(hw.fabric.channels()[channel as usize].ends().0);
-                Err(self.halted(recv, Halt::MessageType { sent, send: send.op, from }))
-            }
-            _ => Ok(()),
+        if let Job::Send { ty: sent, .. } = send.job
+            && sent != expects
+        {
+            let from = hw.program_of(hw.fabric.channels()[channel as usize].ends().0);
+            return Err(self.halted(recv, Halt::MessageType { sent, send: send.op, from }));
         }
+        Ok(())
     }
 
     /// The issue cost is spent: the hardware takes over.

@@ -189,10 +189,8 @@ impl<'a> Launch<'a> {
         if self.written[param as usize] {
             return Some(Unreadable::Written);
         }
-        match self.tensor(param) {
-            Some(t) if t.data.is_some() => None,
-            _ => Some(Unreadable::NoData),
-        }
+        let has_data = self.tensor(param).is_some_and(|t| t.data.is_some());
+        (!has_data).then_some(Unreadable::NoData)
     }
 }
 

@@ -199,10 +199,10 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
                 let last_recv = history.last.map(|(_, recv)| sent_or_taken(recv));
                 Some(WaitsFor::Space { port, to, queued, received: history.received, last_recv })
             }
-            Wait::Barrier => match &self.launches[launch].module.op(op).op {
-                Op::Barrier(o) => Some(WaitsFor::Barrier { scope: o.scope }),
-                _ => None,
-            },
+            Wait::Barrier => {
+                let Op::Barrier(o) = &self.launches[launch].module.op(op).op else { return None };
+                Some(WaitsFor::Barrier { scope: o.scope })
+            }
             Wait::Time | Wait::Tile(_) | Wait::Space | Wait::Stores | Wait::Ended => None,
         }
     }

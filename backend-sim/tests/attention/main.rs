@@ -5,6 +5,7 @@
 mod kernels;
 
 use kernels::{Case, Tier};
+use tilewright_sim::cases::bench_case;
 use tilewright_sim::engine::{Class, Engine, Heap, Wheel};
 use tilewright_sim::machine::Machine;
 use tilewright_sim::timing::Timing;
@@ -122,6 +123,8 @@ fn event_hashes_are_the_committed_ones() {
         (27870, 13381262746887913141),
     ];
     assert_eq!([1, 2, 4, 8].map(run), committed);
+    let bench = bench_case(&machine).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((bench.events, bench.hash, bench.kv_bytes), (57512, 13748151279292714508, 2 * 8 * 65536 * 64 * 2));
 }
 
 /// Wall in ns at 16384 tokens; `kv` heads a cube.
