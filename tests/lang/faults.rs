@@ -129,3 +129,8 @@ fn a_launch_is_checked_before_a_backend_sees_it() {
 fn a_kernel_operation_outside_a_kernel_panics_at_its_place() {
     let _ = program_id();
 }
+
+#[test]
+fn a_fault_is_drawn_with_the_users_lines() {
+    assert_snapshot!(leaks(&x(), &mut y(), 3).trace().unwrap_err().to_string());
+}
