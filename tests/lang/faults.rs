@@ -134,3 +134,11 @@ fn a_kernel_operation_outside_a_kernel_panics_at_its_place() {
 fn a_fault_is_drawn_with_the_users_lines() {
     assert_snapshot!(leaks(&x(), &mut y(), 3).trace().unwrap_err().to_string());
 }
+
+#[test]
+fn what_follows_from_a_fault_is_not_told() {
+    assert_snapshot!(told(open_message(3).trace()), @r"
+    TW-E0102 this tile has an `ANY` length, and nothing here says how long it is
+      tests/lang/kernels/faulty.rs:154:63
+    ");
+}

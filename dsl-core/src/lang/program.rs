@@ -6,7 +6,7 @@ use super::errors::LangFault;
 use super::trace::{self, Traced};
 use super::value::{Value, part_names, part_types, rebuilt, types_of, vals_of};
 use crate::ir::ops::{Port, ResultType, Scope, Text};
-use crate::ir::{Type, ops};
+use crate::ir::{Dims, Type, ops};
 
 macro_rules! places {
     ($($(#[$doc:meta])* $f:ident $Row:ident;)*) => {$(
@@ -45,7 +45,8 @@ pub fn recv<V: Value>(port: Port) -> V {
     for part in part_types::<V>() {
         types.push(trace::tile_type(part.elem, part.dims));
     }
-    received(port, types)
+    let open = part_types::<V>().iter().any(|part| Dims::new(part.dims).is_none());
+    received(port, types, open)
 }
 /// A message of the types that `like` has: what `recv` is for tiles whose lengths are `ANY`.
 #[track_caller]
@@ -54,13 +55,16 @@ pub fn recv_like<V: Value>(port: Port, like: V) -> V {
     for v in vals_of(&like) {
         types.push(trace::ty(v));
     }
-    received(port, types)
+    received(port, types, false)
 }
 #[track_caller]
-fn received<V: Value>(port: Port, types: Vec<Type>) -> V {
+fn received<V: Value>(port: Port, types: Vec<Type>, spoilt: bool) -> V {
     let parts = part_names::<V>("");
     let mut vals = Vec::with_capacity(parts.len());
     for (ty, name) in types.into_iter().zip(&parts) {
+        if spoilt {
+            trace::spoil();
+        }
         let v = trace::emit(ty, |_| ops::Recv { port, to: ResultType(ty) }.into());
         // Fields have names of their own; the parts of a tuple wait for the variable's.
         if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {

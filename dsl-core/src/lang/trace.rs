@@ -436,6 +436,14 @@ pub(crate) fn tile_type(elem: ElemType, dims: &[usize]) -> Type {
 pub(crate) fn fail(fault: LangFault) {
     at(|t| t.fail(fault));
 }
+/// Says that the next op is faulty for a reason already reported.
+pub(crate) fn spoil() {
+    TRACER.with_borrow_mut(|t| {
+        if let Some(t) = t {
+            t.spoil_next = true;
+        }
+    });
+}
 /// The handle of a runtime parameter.
 #[track_caller]
 pub(crate) fn parameter(index: usize) -> Val {

@@ -148,3 +148,11 @@ pub fn lengths(x: View<i8, 2>, y: ViewMut<i8, 2>) {
 pub fn blameless(n: Scalar<i32>) {
     keep(n);
 }
+
+#[kernel]
+pub fn open_message(n: Scalar<i32>) {
+    let (a, b): (Tile<f32, D1<ANY>>, Tile<f32, D2<ANY, 4>>) = recv(Port::pe(Dir::East));
+    keep(b - a.col());
+    keep(b.reshape::<D2<8, 4>>() + full::<f32, D2<8, 4>>(1.0));
+    keep(n);
+}
