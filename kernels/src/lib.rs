@@ -2,6 +2,7 @@
 //! `attention/` holds the device functions that the attention kernels share.
 
 pub mod attention;
+pub mod config;
 pub mod contract;
 pub mod gqa_decode;
 pub mod matmul;

@@ -2,6 +2,7 @@
 
 use super::{Plan, Problem, launch, placements, reference};
 use crate::attention::Tier;
+use crate::config::Configs;
 use crate::widened;
 use ndarray::{Array3, Dim};
 use tilewright::diag::Diagnostics;
@@ -44,8 +45,16 @@ impl Mode {
     }
 }
 
-/// Comptime configuration: tokens of a KV tile. AHBM's is the published one; the others wait for their backend.
-const TILE: &str = "1024";
+/// What the kernel is specialised to.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Tokens of a KV tile.
+    pub tile: usize,
+}
+
+/// AHBM's is the published one. The GPUs' keep keys and values of a tile within shared memory; no backend has measured them.
+pub const CONFIGS: Configs<Config> =
+    Configs { ahbm: Config { tile: 1024 }, sm_80: Config { tile: 64 }, sm_90a: Config { tile: 128 } };
 
 const PARAMS: &[Param] = &[
     Param::one_of("mode", &["A1", "A2", "A4", "B"], "A1", "how KV heads map to cubes: 1, 2, 4 or 8 KV heads a cube"),
@@ -56,7 +65,7 @@ const PARAMS: &[Param] = &[
     Param::integer("h-kv", 0..=1 << 20, "8", "KV heads"),
     Param::integer("d-head", 0..=1 << 20, "64", "length of a head vector"),
     Param::integer("cubes", 0..=1 << 20, "0", "cubes of the launch (0: as many as the mapping needs)"),
-    Param::integer("tile", 0..=1 << 30, TILE, "tokens of a KV tile"),
+    Param::integer("tile", 0..=1 << 30, "0", "tokens of a KV tile (0: the target's configuration)"),
     Param::one_of("elem", &["f16", "bf16"], "f16", "element type of the tensors"),
     Param::one_of("acc", &["f16", "f32"], "f16", "element type of scores, sums and outputs on the way"),
 ];
@@ -83,7 +92,8 @@ pub const GQA_DECODE: KernelDef = KernelDef {
     case,
 };
 
-fn problem(s: &Settings) -> Result<Problem, Diagnostics> {
+fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
+    let (_, config) = CONFIGS.on(limits.target);
     let or = |n: usize, default: usize| if n == 0 { default } else { n };
     let mode = Mode::from_name(s.text("mode")?).unwrap_or(Mode::A1);
     Ok(Problem {
@@ -94,12 +104,12 @@ fn problem(s: &Settings) -> Result<Problem, Diagnostics> {
         s_kv: s.integer("s-kv")?,
         kv_per_cube: or(s.integer("kv-per-cube")?, mode.kv_per_cube()),
         cubes: Some(s.integer("cubes")?).filter(|c| *c != 0),
-        tile: s.integer("tile")?,
+        tile: or(s.integer("tile")?, config.tile),
     })
 }
 
 fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
-    let problem = problem(s)?;
+    let problem = problem(s, limits)?;
     match (s.text("elem")?, s.text("acc")?) {
         ("f16", "f16") => DecodeCase::<f16, f16>::boxed(problem, inputs, limits),
         ("f16", _) => DecodeCase::<f16, f32>::boxed(problem, inputs, limits),
@@ -116,6 +126,8 @@ fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, 
 struct DecodeCase<T, A> {
     problem: Problem,
     plan: Plan,
+    /// The name of the target's configuration.
+    config: &'static str,
     q: Tensor<T, 3>,
     k: Tensor<T, 3>,
     v: Tensor<T, 3>,
@@ -134,6 +146,7 @@ impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
         Ok(Box::new(DecodeCase::<T, A> {
             problem,
             plan,
+            config: CONFIGS.on(limits.target).0,
             q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
             k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
             v: inputs.uniform("v", tokens, -1.0..1.0).placed(on_v),
@@ -163,7 +176,7 @@ impl<T: Float + DotInto<A>, A: Float> Case for DecodeCase<T, A> {
     fn facts(&self) -> Vec<(String, String)> {
         let fact = |name: &str, value: String| (name.to_string(), value);
         vec![
-            fact("tile", format!("{} tokens", self.plan.sizes.tile)),
+            fact("configuration", format!("{}, tile {} tokens", self.config, self.plan.sizes.tile)),
             fact("group", format!("{} PEs a KV head, {} tiles each", self.plan.group.pes, self.plan.tiles)),
             fact("kv cache per cube", format!("{} B", self.problem.kv_bytes_per_cube(T::ELEM))),
         ]

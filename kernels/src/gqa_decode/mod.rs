@@ -12,7 +12,7 @@ use crate::open;
 use ndarray::{Array2, ArrayView2};
 use tilewright::prelude::*;
 
-pub use case::{GQA_DECODE, Mode};
+pub use case::{CONFIGS, Config, GQA_DECODE, Mode};
 pub use contract::{Plan, Problem};
 
 /// Lengths that are host values when the kernel is traced: where a const parameter is `ANY`, this number stands.
