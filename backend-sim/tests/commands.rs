@@ -240,3 +240,40 @@ fn values_and_time_go_together_where_control_depends_on_data() {
     let row = |r: usize| y.data.as_ref().unwrap().get(r * 8 + 3).as_float();
     assert_eq!([row(0), row(1), row(2)], [Some(3.0), Some(3.0), Some(0.0)]);
 }
+
+/// One query tile against 2048 tokens that are streamed, tile by tile, from PE 0 of cube 0. Walls and sums in ns are those
+/// of the executable reading of AHBM.md.
+#[test]
+fn a_composite_streams_its_second_operand() {
+    let scores = "%q = load %x[0, 0] : tile<8x128xf16>
+                  %s = composite {
+                    %k = load %x[0, 0] : tile<2048x128xf16> %kt = trans %k : tile<128x2048xf16>
+                    %d = dot %q, %kt : tile<8x2048xf16> yield %d
+                  }";
+    let one_pe = run(
+        ONE,
+        &format!(
+            "{scores}
+             %m = reduce_max %s axis 1 : tile<8xf16> %mw = broadcast %m axis 1 : tile<8x2048xf16>
+             %t = sub %s, %mw : tile<8x2048xf16> %p = exp %t : tile<8x2048xf16>
+             %l = reduce_sum %p axis 1 : tile<8xf16>
+             %o = composite {{
+               %v = load %x[0, 128] : tile<2048x128xf16> %e = dot %p, %v : tile<8x128xf16> yield %e
+             }}
+             %lw = broadcast %l axis 1 : tile<8x128xf16> %n2 = div %o, %lw : tile<8x128xf16>
+             store %y[0, 0], %n2"
+        ),
+    );
+    let near = |got: Ps, want: f64| assert!((got.as_ns() / want - 1.0).abs() < 1e-6, "{got}, want {want}");
+    near(one_pe.wall, 4830.002);
+    near(one_pe.sums.gemm_tiles, 6616.48);
+    near(one_pe.sums.dma_tiles, 267_438.72);
+    assert_eq!(one_pe.sums.stream_bytes, 2 * 2048 * 128 * 2);
+    // A PE of the same cube and one of another stream from the same slice at once.
+    let two_cubes = run(
+        Grid::cubes(2),
+        &format!("{scores} %one = splat 0.5 : tile<8x2048xf16> %t = sub %s, %one : tile<8x2048xf16> keep %t"),
+    );
+    near(two_cubes.wall, 6501.034);
+    near(two_cubes.sums.dma_tiles, 601_358.72);
+}
