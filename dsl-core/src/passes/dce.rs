@@ -1,7 +1,7 @@
 //! Removal of dead code: pure ops and reads whose results nothing uses, and control ops around nothing else.
 
 use crate::ir::builder::renumber;
-use crate::ir::{Def, Effect, Module, OpId, RegionId, ValueId};
+use crate::ir::{Def, Effect, Module, Op, OpId, RegionId, ValueId};
 
 /// Leaves out what has no effect and no use. A control op that stays keeps all its results, used or not.
 pub fn dce(m: &Module) -> Module {
@@ -71,5 +71,10 @@ impl Live<'_> {
         }
         m.op(op).op.each_operand(&mut |v| self.used(v));
         m.op(op).op.each_region(&mut |r| m.region(r).yields.iter().for_each(|v| self.used(*v)));
+        // A composite is one command around its product, whoever uses that.
+        if let Op::Composite(o) = &m.op(op).op {
+            let products = m.region(o.body).ops.iter().filter(|op| matches!(m.op(**op).op, Op::Dot(_)));
+            products.for_each(|op| self.mark(*op));
+        }
     }
 }

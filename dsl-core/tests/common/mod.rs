@@ -10,7 +10,24 @@ use tilewright_core::with_elem;
 
 /// The module that these bytes choose.
 pub fn module(bytes: &[u8]) -> Module {
-    let mut g = Gen { bytes: bytes.iter(), b: Builder::new(""), visible: Vec::new(), depth: 0, line: 0 };
+    chosen(bytes, For::Reading)
+}
+/// The module that these bytes choose, without messages, with views of any lengths and many small numbers, so that a
+/// launch of one program gets somewhere.
+#[allow(dead_code, reason = "not every test runs modules")]
+pub fn runnable(bytes: &[u8]) -> Module {
+    chosen(bytes, For::Running)
+}
+
+/// What a module is made for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    Reading,
+    Running,
+}
+
+fn chosen(bytes: &[u8], made_for: For) -> Module {
+    let mut g = Gen { bytes: bytes.iter(), b: Builder::new(""), visible: Vec::new(), depth: 0, line: 0, made_for };
     g.b = Builder::new(g.one_of(&NAMES));
     for _ in 0..g.below(3) {
         let (name, value) = (g.one_of(&NAMES), g.one_of(&NAMES));
@@ -65,6 +82,7 @@ struct Gen<'a> {
     visible: Vec<ValueId>,
     depth: usize,
     line: u32,
+    made_for: For,
 }
 
 impl Gen<'_> {
@@ -103,6 +121,9 @@ impl Gen<'_> {
     fn view_type(&mut self) -> ViewType {
         let (elem, rank) = (self.elem(), 1 + self.below(4));
         let mut view = ViewType::dynamic(elem, rank, self.below(2) == 0);
+        if self.made_for == For::Running {
+            return view;
+        }
         for axis in 0..rank {
             view.dims[axis] = [None, Some(64), Some(0), Some(u32::MAX)][self.below(4)];
             view.strides[axis] = [None, Some(1)][self.below(2)];
@@ -111,6 +132,11 @@ impl Gen<'_> {
     }
     /// Any bits at all, NaN and infinities included.
     fn literal(&mut self, elem: ElemType) -> Literal {
+        if self.made_for == For::Running && self.below(4) > 0 {
+            let n = self.one_of(&[0, 1, 2, -1, 3, 8]);
+            let small = Literal::int(elem, n).or_else(|| Literal::float(elem, n as f64));
+            return small.unwrap_or(Literal { elem, bits: u64::from(n > 0) });
+        }
         let mut bytes = [0; 8];
         bytes.iter_mut().for_each(|b| *b = self.below(256) as u8);
         let bits = u64::from_le_bytes(bytes);

@@ -287,7 +287,8 @@ impl Gen<'_> {
     }
     fn message(&mut self) {
         let ty = self.class(Class::Any);
-        match self.below(6) {
+        let first = if self.made_for == super::For::Running { 2 } else { 0 };
+        match first + self.below(6 - first) {
             0 => {
                 let (port, value) = (self.port(), self.value(ty));
                 self.push(Send { port, value });
