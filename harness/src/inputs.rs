@@ -32,7 +32,14 @@ impl Inputs {
         }
         tensor
     }
-    /// An output: zeros, or a shape alone.
+    /// An output that the kernel writes as a whole: not yet written, or a shape alone.
+    pub fn output<T: Stored, const R: usize>(self, dims: [usize; R]) -> Tensor<T, R> {
+        match self {
+            Inputs::Random { .. } => Tensor::uninit(dims),
+            Inputs::ShapesOnly => Tensor::shape_only(dims),
+        }
+    }
+    /// Something that the kernel adds to: zeros, or a shape alone.
     pub fn zeros<T: Stored, const R: usize>(self, dims: [usize; R]) -> Tensor<T, R> {
         match self {
             Inputs::Random { .. } => Tensor::zeros(dims),

@@ -80,6 +80,14 @@ impl Runtime {
             Runtime::Reference(_) => Err(errors::no_clock(self.target()).into()),
         }
     }
+    /// The same, with races between programs and reads of unwritten elements as errors.
+    pub fn check_races(mut self) -> Runtime {
+        match &mut self {
+            Runtime::Sim(sim) => sim.options.check_races = true,
+            Runtime::Reference(interp) => interp.options.check_races = true,
+        }
+        self
+    }
     pub fn target(&self) -> Target {
         match self {
             Runtime::Sim(_) => Target::Sim,

@@ -64,7 +64,7 @@ impl<T: Float + DotInto<f32>> MatmulCase<T> {
     fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));
-        Ok(Box::new(MatmulCase::<T> { a, b, c: inputs.zeros([m, n]) }))
+        Ok(Box::new(MatmulCase::<T> { a, b, c: inputs.output([m, n]) }))
     }
 }
 

@@ -55,7 +55,7 @@ struct SoftmaxCase<T> {
 impl<T: Float> SoftmaxCase<T> {
     fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
         let dims = [s.integer("rows")?, s.integer("columns")?];
-        Ok(Box::new(SoftmaxCase::<T> { x: inputs.uniform("x", dims, -8.0..8.0), y: inputs.zeros(dims) }))
+        Ok(Box::new(SoftmaxCase::<T> { x: inputs.uniform("x", dims, -8.0..8.0), y: inputs.output(dims) }))
     }
 }
 

@@ -53,7 +53,7 @@ impl<T: Num> AddCase<T> {
     fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
         let n = [s.integer("n")?];
         let (x, y) = (inputs.uniform("x", n, -100.0..100.0), inputs.uniform("y", n, -100.0..100.0));
-        Ok(Box::new(AddCase::<T> { x, y, z: inputs.zeros(n) }))
+        Ok(Box::new(AddCase::<T> { x, y, z: inputs.output(n) }))
     }
 }
 

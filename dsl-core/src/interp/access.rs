@@ -4,6 +4,7 @@ use super::machine::{LoggedAtomic, Machine};
 use super::memory::{Atomic, Window};
 use super::pe::{Flow, Halt, Pe, Value, Wait};
 use super::queues::Message;
+use super::race::{Kind, Received};
 use super::record::RecordKind;
 use crate::data::Data;
 use crate::ir::ops::{self, Access, Bounds};
@@ -32,6 +33,7 @@ impl Pe {
         let (view, window) = self.window(cx, &o.at, o.to.0)?;
         // A program sees its own atomics.
         cx.apply_logged(self.id);
+        cx.watch((self.id, id), Kind::Read, view, &window);
         let fill = match o.fill.0 {
             Some(fill) => self.literal(fill)?,
             None => {
@@ -59,6 +61,8 @@ impl Pe {
             Bounds::Inside => {}
         }
         let tile = self.elements(value)?;
+        let kind = if atomic.is_some() { Kind::Atomic } else { Kind::Write };
+        cx.watch((self.id, id), kind, view, &window);
         match atomic {
             Some(f) => cx.atomic(self.id, LoggedAtomic { view, f, window, tile })?,
             None => {
@@ -82,7 +86,8 @@ impl Pe {
         if !cx.queues.has_space(self.id, to) {
             return Ok(Flow::Wait(Wait::Space(o.port)));
         }
-        let message = Message { value: self.get(o.value).clone(), ty: cx.m.ty(o.value), send: id };
+        let stamp = cx.races.as_mut().map(|races| races.sent(self.id)).unwrap_or_default();
+        let message = Message { value: self.get(o.value).clone(), ty: cx.m.ty(o.value), send: id, stamp };
         if cx.queues.push(self.id, to, message) {
             cx.wake(to.0);
         }
@@ -99,6 +104,9 @@ impl Pe {
         }
         if sender_waits {
             cx.wake(from);
+        }
+        if let Some(races) = &mut cx.races {
+            races.received(self.id, Received { from, stamp: message.stamp, send: message.send, recv: id });
         }
         self.result(cx, id, message.value)
     }

@@ -28,6 +28,7 @@ pub(super) mod codes {
     pub const TIME_LIMIT: &str = "TW-E0317";
     pub const LAUNCH: &str = "TW-E0318";
     pub const INVALID: &str = "TW-E0319";
+    pub const ORDER: &str = "TW-E0324";
 }
 
 /// The codes of runs, for `tilewright explain`.
@@ -136,6 +137,13 @@ pub const CODES: &[CodePage] = &[
         code: codes::INVALID,
         title: "the module is not valid",
         page: "An op was reached that breaks a rule of the IR. Run the verifier on the module first: it names the rule.",
+    },
+    CodePage {
+        code: codes::ORDER,
+        title: "values depend on the order in which programs run",
+        page: "The launch was run several times, each time with its programs in another order, and the values in its tensors \
+               or the lines it printed differ. Programs that share memory need barriers; the check for races names the \
+               lines.",
     },
 ];
 

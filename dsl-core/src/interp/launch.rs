@@ -3,11 +3,13 @@
 use super::machine::{Finished, Machine};
 use super::memory::{Elements, View};
 use super::pe::Value;
+use super::race::Races;
 use super::{Options, Outcome, errors};
 use crate::data::Data;
 use crate::diag::Diagnostics;
 use crate::ir::{Def, Module, Op, Type, ValueId, ViewType};
-use crate::launch::{Arg, Backend, DEFAULT_QUEUE_DEPTH, Ready};
+use crate::launch::{Arg, Backend, DEFAULT_QUEUE_DEPTH, Grid, Ready};
+use crate::unwritten::Unwritten;
 use std::sync::Arc;
 
 /// Programs that one launch may have here.
@@ -57,10 +59,12 @@ impl Backend for Interp {
             return Err(Diagnostics(faults.into_iter().map(errors::launch).collect()));
         }
         let registers = registers(&module, &views);
-        let views = views.into_iter().map(|p| if let Bound::View(v) = p { Some(v) } else { None }).collect();
-        let machine = Machine::new(&module, grid, depth, views, &self.options);
-        let Finished { prints, steps, control, errors } = machine.run(&registers, &self.options);
+        let races = self.options.check_races.then(|| watch(grid, &views));
+        let (views, marks) = views.into_iter().map(Bound::split).unzip();
+        let machine = Machine::new(&module, (grid, depth), views, races, &self.options);
+        let Finished { prints, steps, control, errors, unwritten } = machine.run(&registers);
         self.prints.clone_from(&prints);
+        note_written(marks, unwritten);
         errors.finish()?;
         Ok(Outcome { prints, steps, control })
     }
@@ -69,9 +73,48 @@ impl Backend for Interp {
 /// An argument that fits its parameter.
 enum Bound<'a> {
     Scalar(crate::ir::Literal),
-    View(View<'a>),
+    View(View<'a>, Marks<'a>),
     /// Does not fit; the launch fails.
     Nothing,
+}
+
+/// What a tensor says of its unwritten elements.
+enum Marks<'a> {
+    Read(&'a Unwritten),
+    Write(&'a mut Unwritten),
+}
+
+impl<'a> Bound<'a> {
+    fn split(self) -> (Option<View<'a>>, Option<Marks<'a>>) {
+        match self {
+            Bound::View(view, marks) => (Some(view), Some(marks)),
+            Bound::Scalar(_) | Bound::Nothing => (None, None),
+        }
+    }
+}
+
+/// The check for races over all tensors that have elements.
+fn watch(grid: Grid, bound: &[Bound<'_>]) -> Races {
+    let mut races = Races::new(grid, bound.len());
+    for (param, bound) in bound.iter().enumerate() {
+        let Bound::View(view, marks) = bound else { continue };
+        let Some(data) = view.data() else { continue };
+        match marks {
+            Marks::Read(unwritten) => races.watch(param, false, data.len(), (*unwritten).clone()),
+            Marks::Write(unwritten) => races.watch(param, true, data.len(), (*unwritten).clone()),
+        }
+    }
+    races
+}
+/// Tensors know what is still not written; if nobody looked, all of it counts as written.
+fn note_written(marks: Vec<Option<Marks<'_>>>, unwritten: Vec<Unwritten>) {
+    let known = unwritten.into_iter().chain(std::iter::repeat_with(Unwritten::default));
+    for (marks, left) in marks.into_iter().zip(known) {
+        match marks {
+            Some(Marks::Write(tensor)) => *tensor = left,
+            Some(Marks::Read(_)) | None => {}
+        }
+    }
 }
 
 fn bind<'a>(m: &Module, args: Vec<Arg<'a>>, faults: &mut Vec<String>) -> Vec<Bound<'a>> {
@@ -93,19 +136,21 @@ fn bind_one(ty: Type, arg: Arg<'_>) -> Result<Bound<'_>, String> {
         (Type::Scalar(elem), Arg::Scalar(value)) if value.elem == elem => Ok(Bound::Scalar(value)),
         (Type::View(view), Arg::View(t)) if !view.writable => {
             fits(&view, t.elem, &t.dims, t.data.as_ref())?;
-            bind_view(&t.dims, t.data.as_ref().map_or(Elements::Missing, Elements::Read))
+            bind_view(&t.dims, t.data.as_ref().map_or(Elements::Missing, Elements::Read), Marks::Read(&t.unwritten))
         }
         (Type::View(view), Arg::ViewMut(t)) => {
             fits(&view, t.elem, &t.dims, t.data.as_ref())?;
-            bind_view(&t.dims, t.data.as_mut().map_or(Elements::Missing, Elements::Write))
+            let elements = t.data.as_mut().map_or(Elements::Missing, Elements::Write);
+            bind_view(&t.dims, elements, Marks::Write(&mut t.unwritten))
         }
         (_, Arg::Scalar(value)) => Err(format!("expected {ty}, found a scalar {}", value.elem)),
         (_, Arg::View(t)) => Err(format!("expected {ty}, found a read-only tensor of {}", t.elem)),
         (_, Arg::ViewMut(t)) => Err(format!("expected {ty}, found a tensor of {}", t.elem)),
     }
 }
-fn bind_view<'a>(dims: &[usize], elements: Elements<'a>) -> Result<Bound<'a>, String> {
-    View::new(dims, elements).map(Bound::View).ok_or_else(|| format!("a tensor of lengths {dims:?} is too large"))
+fn bind_view<'a>(dims: &[usize], elements: Elements<'a>, marks: Marks<'a>) -> Result<Bound<'a>, String> {
+    let view = View::new(dims, elements).map(|view| Bound::View(view, marks));
+    view.ok_or_else(|| format!("a tensor of lengths {dims:?} is too large"))
 }
 /// Whether a tensor is what the view's type says.
 fn fits(view: &ViewType, elem: crate::elem::ElemType, dims: &[usize], data: Option<&Data>) -> Result<(), String> {
@@ -133,7 +178,7 @@ fn check_lens(m: &Module, bound: &[Bound<'_>], faults: &mut Vec<String>) {
     m.each_op(&mut |op| {
         if let Op::Len(o) = &m.op(op).op
             && let Def::Param(i) = m.def(o.view)
-            && let Some(Bound::View(view)) = bound.get(i as usize)
+            && let Some(Bound::View(view, _)) = bound.get(i as usize)
             && let Some(len) = view.len(o.axis.0).filter(|len| i32::try_from(*len).is_err())
         {
             let fault =
@@ -150,7 +195,7 @@ fn registers(m: &Module, bound: &[Bound<'_>]) -> Vec<Value> {
         Def::Const(lit) => Value::Scalar(lit),
         Def::Param(i) => match bound.get(i as usize) {
             Some(Bound::Scalar(lit)) => Value::Scalar(*lit),
-            Some(Bound::View(_)) => Value::View(i as usize),
+            Some(Bound::View(..)) => Value::View(i as usize),
             Some(Bound::Nothing) | None => Value::Unset,
         },
         Def::Result(..) | Def::Arg(..) => Value::Unset,

@@ -6,10 +6,12 @@ use super::Options;
 use super::errors;
 use super::memory::{Atomic, View, Window};
 use super::mesh::Mesh;
+use super::order::{Schedule, Turn};
 use super::pe::{Halt, Pe, Stop, Value, Wait};
 use super::plan::{ControlTrace, Plan};
 use super::print;
 use super::queues::{Barriers, Queues};
+use super::race::{Kind, Races};
 use super::record::Records;
 use super::stall::{self, Leftover, Scene, Waiting, WaitsFor};
 use crate::data::Data;
@@ -17,8 +19,9 @@ use crate::diag::Diagnostics;
 use crate::ir::ops::Scope;
 use crate::ir::{Module, OpId};
 use crate::launch::Grid;
+use crate::unwritten::Unwritten;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -50,13 +53,15 @@ pub(super) struct Machine<'m, 'a> {
     pub queues: Queues,
     pub records: Records,
     pub steps: u64,
+    pub schedule: Schedule,
+    /// If races are checked.
+    pub races: Option<Box<Races>>,
     /// By parameter; `None` for scalars.
     views: Vec<Option<View<'a>>>,
     max_steps: u64,
     deadline: Option<(Instant, Duration)>,
     barriers: Barriers,
     prints: Vec<(usize, String)>,
-    ready: VecDeque<usize>,
     /// By program: whether it has ended.
     ended: Vec<bool>,
     /// The first program that has not ended; its atomics need not wait.
@@ -73,12 +78,21 @@ pub(super) struct Finished {
     pub steps: u64,
     pub control: ControlTrace,
     pub errors: Diagnostics,
+    /// By parameter: what nobody has written; empty if nobody looked.
+    pub unwritten: Vec<Unwritten>,
 }
 
 impl<'m, 'a> Machine<'m, 'a> {
     /// `grid` has at least one program, as many as `usize` holds.
-    pub(super) fn new(m: &'m Module, grid: Grid, depth: u32, views: Vec<Option<View<'a>>>, options: &Options) -> Self {
+    pub(super) fn new(
+        m: &'m Module,
+        (grid, depth): (Grid, u32),
+        views: Vec<Option<View<'a>>>,
+        races: Option<Races>,
+        options: &Options,
+    ) -> Self {
         let plan = Plan::of(m);
+        let programs = grid.num_programs().unwrap_or(0);
         let trace = ControlTrace { sources: plan.sources.clone(), ..ControlTrace::default() };
         Machine {
             m,
@@ -88,13 +102,14 @@ impl<'m, 'a> Machine<'m, 'a> {
             queues: Queues::new(depth),
             records: Records::default(),
             steps: 0,
+            schedule: Schedule::new(options.order, programs),
+            races: races.map(Box::new),
             views,
             max_steps: options.max_steps,
             deadline: options.max_time.map(|t| (Instant::now(), t)),
             barriers: Barriers::default(),
             prints: Vec::new(),
-            ready: VecDeque::new(),
-            ended: vec![false; grid.num_programs().unwrap_or(0)],
+            ended: vec![false; programs],
             first_open: 0,
             logged: BTreeMap::new(),
             halts: Vec::new(),
@@ -102,21 +117,14 @@ impl<'m, 'a> Machine<'m, 'a> {
         }
     }
     /// Runs all programs, which start with these registers.
-    pub(super) fn run(mut self, registers: &[Value], options: &Options) -> Finished {
-        let programs = self.ended.len();
+    pub(super) fn run(mut self, registers: &[Value]) -> Finished {
         let mut waiting: Vec<Option<Box<Pe>>> = Vec::new();
-        waiting.resize_with(programs, || None);
-        let mut started = 0;
+        waiting.resize_with(self.ended.len(), || None);
         let mut cut_short = Diagnostics::default();
-        loop {
-            let pe = match self.ready.pop_front() {
-                Some(id) => waiting[id].take(),
-                None if started < programs => {
-                    let id = options.order.program(started, programs);
-                    started += 1;
-                    Some(Box::new(Pe::new(id, self.m, registers.to_vec())))
-                }
-                None => break,
+        while let Some(turn) = self.schedule.next() {
+            let pe = match turn {
+                Turn::Start(id) => Some(Box::new(Pe::new(id, self.m, registers.to_vec()))),
+                Turn::Resume(id) => waiting[id].take(),
             };
             let Some(mut pe) = pe else { continue };
             let id = pe.id;
@@ -124,6 +132,10 @@ impl<'m, 'a> Machine<'m, 'a> {
                 Stop::Ended => self.end(*pe),
                 Stop::Waits(op, on) => {
                     pe.wait = Some((op, on));
+                    waiting[id] = Some(pe);
+                }
+                Stop::GivesWay => {
+                    self.schedule.give_way(id);
                     waiting[id] = Some(pe);
                 }
                 Stop::Halted(op, halt) => {
@@ -163,7 +175,7 @@ impl<'m, 'a> Machine<'m, 'a> {
         self.views.get_mut(param)?.as_mut()
     }
     pub(super) fn wake(&mut self, program: usize) {
-        self.ready.push_back(program);
+        self.schedule.wake(program);
     }
     /// Keeps a printed line; of one program only so many, so that a loop cannot fill the memory.
     pub(super) fn print(&mut self, program: usize, printed: u64, format: &str, values: &[String]) {
@@ -198,9 +210,23 @@ impl<'m, 'a> Machine<'m, 'a> {
             let _ = self.apply(&a);
         }
     }
+    /// A program accesses memory, for the check of races.
+    pub(super) fn watch(&mut self, (program, op): (usize, OpId), kind: Kind, param: usize, window: &Window) {
+        if let Some(races) = &mut self.races
+            && let Some(Some(view)) = self.views.get(param)
+        {
+            races.access((program, op), kind, (param, view), window);
+        }
+    }
     /// The program reaches a barrier. True if it was the last of the scope and may go on at once.
-    pub(super) fn arrive(&mut self, scope: Scope, program: usize) -> bool {
+    pub(super) fn arrive(&mut self, op: OpId, scope: Scope, program: usize) -> bool {
+        if let Some(races) = &mut self.races {
+            races.reached(program, op, scope);
+        }
         let Some(all) = self.barriers.arrive(self.grid, scope, program) else { return false };
+        if let Some(races) = &mut self.races {
+            races.passed(program, scope);
+        }
         for p in all {
             self.apply_logged(p);
             if p != program {
@@ -252,6 +278,9 @@ impl<'m, 'a> Machine<'m, 'a> {
         for r in std::mem::take(&mut self.records).into_sorted() {
             out.push(errors::record(scene, &r));
         }
+        if let Some(races) = &self.races {
+            out.0.extend(races.report(scene).0);
+        }
         out
     }
     fn waits(&self, pe: &Pe) -> Option<Waiting> {
@@ -283,6 +312,7 @@ impl<'m, 'a> Machine<'m, 'a> {
         // Stable: the lines of one program stay in order.
         self.prints.sort_by_key(|(program, _)| *program);
         let prints = self.prints.into_iter().map(|(_, line)| line).collect();
-        Finished { prints, steps: self.steps, control: self.trace, errors }
+        let unwritten = self.races.map(|races| races.into_unwritten()).unwrap_or_default();
+        Finished { prints, steps: self.steps, control: self.trace, errors, unwritten }
     }
 }

@@ -3,10 +3,12 @@
 
 use super::dispatch::with_number;
 use super::number::{Lane, Number};
+use super::race::Bounds;
 use crate::data::{Data, Stored};
 use crate::elem::ElemType;
 use crate::ir::{Dims, Literal, MAX_RANK};
 use crate::with_elem;
+use std::ops::Range;
 
 /// The elements behind a view.
 #[derive(Debug)]
@@ -48,6 +50,19 @@ impl<'a> View<'a> {
             Elements::Read(data) => Some(data),
             Elements::Write(data) => Some(data),
         }
+    }
+    /// The box around a range of row-major positions, which is not empty.
+    pub(super) fn bounds(&self, range: Range<usize>) -> Bounds {
+        let at = |position: usize, k: usize| position / self.strides[k].max(1) % self.lens[k].max(1);
+        let mut out = Vec::new();
+        // Behind the first axis along which the ends differ, the range wraps around.
+        let mut wraps = false;
+        for k in MAX_RANK - self.rank..MAX_RANK {
+            let (low, high) = (at(range.start, k), at(range.end - 1, k));
+            out.push(if wraps { 0..self.lens[k] } else { low..high + 1 });
+            wraps |= low != high;
+        }
+        Bounds(out)
     }
     /// Where a tile of shape `dims` lies when its first element is at `index`. `limits`: places that exist, by tile axis.
     pub(super) fn window(&self, dims: Dims, index: &[i64], limits: &[(u32, i64)]) -> Option<Window> {
@@ -172,7 +187,7 @@ impl Window {
         coordinate.skip(MAX_RANK - self.rank).collect()
     }
     /// Calls `f(position in the tile, position in the view, length)` for runs of neighbours, in row-major order.
-    fn runs(&self, view: &View<'_>, mut f: impl FnMut(usize, usize, usize)) {
+    pub(super) fn runs(&self, view: &View<'_>, mut f: impl FnMut(usize, usize, usize)) {
         let count: [usize; MAX_RANK] = std::array::from_fn(|k| self.high[k] - self.low[k]);
         if count.contains(&0) {
             return;

@@ -67,6 +67,8 @@ pub(super) enum Wait {
 pub(super) enum Stop {
     Ended,
     Waits(OpId, Wait),
+    /// Others go first; then it can go on.
+    GivesWay,
     Halted(OpId, Halt),
     Limit(OpId, Limit),
 }
@@ -109,6 +111,8 @@ pub(super) struct Pe {
     frames: Vec<Frame>,
     /// It has arrived at the barrier it is at.
     at_barrier: bool,
+    /// It has let others go before the op it is at.
+    gave_way: bool,
     printed: u64,
     /// Values of control sources, in program order.
     pub trace: Vec<u64>,
@@ -118,7 +122,7 @@ pub(super) struct Pe {
 impl Pe {
     pub(super) fn new(id: usize, m: &Module, regs: Vec<Value>) -> Pe {
         let frames = vec![Frame { region: m.body, next: 0, kind: Kind::Body }];
-        Pe { id, regs, frames, at_barrier: false, printed: 0, trace: Vec::new(), wait: None }
+        Pe { id, regs, frames, at_barrier: false, gave_way: false, printed: 0, trace: Vec::new(), wait: None }
     }
     /// Runs until the program ends, waits, or cannot go on.
     pub(super) fn run(&mut self, cx: &mut Machine<'_, '_>) -> Stop {
@@ -137,6 +141,10 @@ impl Pe {
                     Err((op, halt)) => return Stop::Halted(op, halt),
                 }
             };
+            if !std::mem::take(&mut self.gave_way) && cx.schedule.gives_way(&m.op(op).op) {
+                self.gave_way = true;
+                return Stop::GivesWay;
+            }
             if let Some(limit) = cx.tick() {
                 return Stop::Limit(op, limit);
             }
@@ -212,7 +220,7 @@ impl Pe {
             Op::Send(o) => self.send(cx, id, o),
             Op::Recv(o) => self.recv(cx, id, o),
             Op::Barrier(o) => {
-                let passed = std::mem::take(&mut self.at_barrier) || cx.arrive(o.scope, self.id);
+                let passed = std::mem::take(&mut self.at_barrier) || cx.arrive(id, o.scope, self.id);
                 if passed {
                     return Ok(Flow::Next);
                 }

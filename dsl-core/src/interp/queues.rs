@@ -2,6 +2,7 @@
 //! program receives does not depend on the order in which programs run.
 
 use super::pe::Value;
+use super::race::Stamp;
 use crate::ir::ops::{Port, Scope};
 use crate::ir::{OpId, Type};
 use crate::launch::Grid;
@@ -13,6 +14,8 @@ pub(super) struct Message {
     pub value: Value,
     pub ty: Type,
     pub send: OpId,
+    /// Where its sender was, for the check of races.
+    pub stamp: Stamp,
 }
 
 #[derive(Debug, Default)]

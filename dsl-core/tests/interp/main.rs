@@ -8,5 +8,7 @@ mod meaning;
 mod memory;
 mod messages;
 mod passes;
+mod races;
+mod races_oracle;
 mod scalar;
 mod tiles;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use tilewright_core::data::{Data, Stored};
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::{self, Options, Order, Outcome};
+use tilewright_core::interp::{Interp, Options, Order, Outcome};
 use tilewright_core::ir::text::parse;
 use tilewright_core::ir::{Literal, Module};
-use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
+use tilewright_core::launch::{Arg, Backend, Grid, LaunchConfig, Ready};
 use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
+use tilewright_core::unwritten::Unwritten;
 
 pub fn module(text: &str) -> Module {
     parse(text, "t.tir").unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -77,6 +78,14 @@ impl Launch {
         self.args.push(Given::Out(tensor(dims, Some(T::wrap(v)), T::ELEM)));
         self
     }
+    /// An output that the host has not written.
+    pub fn uninit<T: Stored>(mut self, dims: &[usize]) -> Launch {
+        let len = dims.iter().product();
+        let mut t = tensor(dims, Some(Data::zeros(T::ELEM, len)), T::ELEM);
+        t.unwritten = Unwritten::all(len);
+        self.args.push(Given::Out(t));
+        self
+    }
     pub fn shape_only<T: Stored>(mut self, dims: &[usize]) -> Launch {
         self.args.push(Given::In(tensor(dims, None, T::ELEM)));
         self
@@ -97,7 +106,14 @@ impl Launch {
         self.options.order = order;
         self
     }
+    pub fn check_races(mut self) -> Launch {
+        self.options.check_races = true;
+        self
+    }
     pub fn run(&self) -> Ran {
+        self.run_on(&mut Interp::new(self.options))
+    }
+    pub fn run_on(&self, backend: &mut impl Backend<Report = Outcome>) -> Ran {
         let mut given = self.args.clone();
         let args = given.iter_mut().map(|g| match g {
             Given::In(t) => Arg::View(t),
@@ -105,7 +121,7 @@ impl Launch {
             Given::Scalar(v) => Arg::Scalar(*v),
         });
         let ready = Ready { module: self.module.clone(), args: args.collect(), config: self.config };
-        let result = interp::run(ready, &self.options);
+        let result = backend.execute(ready);
         let tensors = given.into_iter().filter_map(|g| match g {
             Given::In(t) | Given::Out(t) => t.data,
             Given::Scalar(_) => None,

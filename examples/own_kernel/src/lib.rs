@@ -25,7 +25,7 @@ pub const LEAKY_RELU: KernelDef = KernelDef {
     case: |settings, inputs, _limits| {
         let n = [settings.integer("n")?];
         let slope = settings.number("slope")? as f32;
-        Ok(Box::new(LeakyRelu { x: inputs.uniform("x", n, -1.0..1.0), y: inputs.zeros(n), slope }))
+        Ok(Box::new(LeakyRelu { x: inputs.uniform("x", n, -1.0..1.0), y: inputs.output(n), slope }))
     },
 };
 

@@ -75,7 +75,7 @@ pub(super) fn target_arg() -> Arg {
         .help("Where to run")
 }
 
-/// `--grid`, `--queue-depth`, `--timing-only`.
+/// `--grid`, `--queue-depth`, `--timing-only`, `--check-races`.
 pub(super) fn launch_args() -> Vec<Arg> {
     vec![
         Arg::new("grid")
@@ -91,6 +91,11 @@ pub(super) fn launch_args() -> Vec<Arg> {
             .long("timing-only")
             .action(ArgAction::SetTrue)
             .help("Time the kernel without data; values are not computed"),
+        Arg::new("check-races")
+            .long("check-races")
+            .action(ArgAction::SetTrue)
+            .conflicts_with("timing-only")
+            .help("Report PEs that access memory without a barrier between them, and reads of unwritten elements"),
     ]
 }
 

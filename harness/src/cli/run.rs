@@ -29,6 +29,9 @@ impl Command for Run {
         if options.timing_only {
             runtime = runtime.timing_only()?;
         }
+        if options.check_races {
+            runtime = runtime.check_races();
+        }
 
         let mut case = instance.case(options.inputs, &runtime.limits())?;
         let mut launch = case.launch()?;
@@ -54,6 +57,7 @@ struct Options {
     grid: Option<Grid>,
     queue_depth: Option<u32>,
     timing_only: bool,
+    check_races: bool,
     inputs: Inputs,
     common: Common,
 }
@@ -67,6 +71,7 @@ impl Options {
             grid: args::grid(matches)?,
             queue_depth: matches.get_one::<u32>("queue-depth").copied(),
             timing_only,
+            check_races: matches.get_flag("check-races"),
             inputs: if timing_only { Inputs::ShapesOnly } else { Inputs::Random { seed } },
             common: Common::of(matches),
         })

@@ -1,4 +1,5 @@
-//! `verify`: every kernel and instance on every backend present, on random data, against the f64 references.
+//! `verify`: every kernel and instance on every backend present, on random data, against the f64 references; races are
+//! errors.
 
 use super::{Cell, Command, Common, Context, Failure, Format, Outcome, Progress, Sheet, args, note, print_errors};
 use crate::inputs::Inputs;
@@ -86,12 +87,12 @@ fn backends(
 ) -> Result<(Vec<Runtime>, BTreeMap<&'static str, String>), Failure> {
     let machine = common.open_machine()?;
     if let Some(target) = wanted {
-        return Ok((vec![Runtime::on(target, &machine)?], BTreeMap::new()));
+        return Ok((vec![Runtime::on(target, &machine)?.check_races()], BTreeMap::new()));
     }
     let (mut present, mut skipped) = (Vec::new(), BTreeMap::new());
     for target in Target::ALL {
         match Runtime::on(target, &machine) {
-            Ok(backend) => present.push(backend),
+            Ok(backend) => present.push(backend.check_races()),
             Err(why) => {
                 skipped.insert(target.name(), why.0.first().map(|d| d.message.clone()).unwrap_or_default());
             }

@@ -150,7 +150,7 @@ impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
             q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
             k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
             v: inputs.uniform("v", tokens, -1.0..1.0).placed(on_v),
-            o: inputs.zeros(rows).placed(on_o),
+            o: inputs.output(rows).placed(on_o),
             acc: std::marker::PhantomData,
         }))
     }
