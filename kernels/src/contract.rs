@@ -1,5 +1,7 @@
 //! Launch contracts: the codes of what a kernel refuses before anything runs (05xx), and the texts that explain them.
 
+use std::fmt::Debug;
+use std::ops::RangeBounds;
 use tilewright::diag::{CodePage, Diagnostic};
 
 macro_rules! contract_codes {
@@ -34,9 +36,37 @@ contract_codes! {
         "f16 products accumulate in f16 or f32, bf16 products in f32.";
     Divides = "TW-E0558", "a length must be a multiple of another",
         "The kernel works in whole tiles along this axis.";
+    Number = "TW-E0560", "a number lies outside its range",
+        "A probability of dropout lies from 0 up to, but without, 1: what is kept is divided by 1 - p. The epsilon of a norm is positive, or a constant row would be divided by zero. Any other number must be finite in f32, the type in which kernels take it.";
 }
 
 /// An error of this clause.
 pub fn refuse(clause: Clause, message: String, next: impl Into<String>) -> Diagnostic {
     Diagnostic::new(clause.code(), message).next(next)
+}
+
+/// The number as a kernel takes it.
+///
+/// # Errors
+/// It lies outside `range`, before or after rounding to f32.
+pub fn number(flag: &str, v: f64, range: impl RangeBounds<f64> + Debug) -> Result<f32, Diagnostic> {
+    if range.contains(&v) && range.contains(&f64::from(v as f32)) {
+        return Ok(v as f32);
+    }
+    Err(refuse(
+        Clause::Number,
+        format!("{flag} is {v:?}, it must lie in {range:?}"),
+        format!("choose `--{flag}` in that range"),
+    ))
+}
+
+/// Whether tiles fit into a PE's scratch.
+///
+/// # Errors
+/// They do not: `what` needs `bytes`; `next` says what to choose instead.
+pub fn scratch(what: &str, bytes: u64, limit: u64, next: impl Into<String>) -> Result<(), Diagnostic> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    Err(refuse(Clause::Scratch, format!("{what} need {bytes} B of scratch, a PE has {limit} B"), next))
 }

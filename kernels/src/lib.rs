@@ -6,6 +6,7 @@ pub mod config;
 pub mod contract;
 pub mod gqa_decode;
 pub mod matmul;
+pub mod matmul_leaky_relu;
 pub mod row_softmax;
 pub mod vector_add;
 
@@ -16,8 +17,14 @@ use tilewright::registry::Kernels;
 
 /// Every shipped kernel, with the pages of its contract's codes.
 pub fn all() -> Kernels {
-    tilewright::kernels![gqa_decode::GQA_DECODE, vector_add::VECTOR_ADD, row_softmax::ROW_SOFTMAX, matmul::MATMUL,]
-        .with_codes(contract::CODES)
+    tilewright::kernels![
+        gqa_decode::GQA_DECODE,
+        vector_add::VECTOR_ADD,
+        row_softmax::ROW_SOFTMAX,
+        matmul::MATMUL,
+        matmul_leaky_relu::MATMUL_LEAKY_RELU,
+    ]
+    .with_codes(contract::CODES)
 }
 
 /// The elements widened to f64, for a reference that starts from the same rounded inputs.

@@ -11,6 +11,23 @@ use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Sett
 /// Rows and columns of c a program makes at once, and how much of K it takes a step.
 pub const BLOCK: [usize; 3] = [64, 64, 64];
 
+/// The block of `a . b` whose upper left element is at `row`, `col`; what lies past an edge reads as zero.
+#[device]
+pub fn product_block<T: DotInto<A>, A: Num, const BM: usize, const BN: usize, const BK: usize>(
+    a: View<T, 2>,
+    b: View<T, 2>,
+    row: Scalar<i32>,
+    col: Scalar<i32>,
+) -> Tile<A, D2<BM, BN>> {
+    let mut acc = zeros::<A, D2<BM, BN>>();
+    for k in (0..a.len(Axis::<1>)).step_by(BK).stages(3) {
+        let x = a.at(row, k).load_or::<D2<BM, BK>>(zero::<T>());
+        let y = b.at(k, col).load_or::<D2<BK, BN>>(zero::<T>());
+        acc = dot_acc(x, y, acc);
+    }
+    acc
+}
+
 #[kernel]
 pub fn matmul<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const BK: usize>(
     a: View<T, 2>,
@@ -21,13 +38,8 @@ pub fn matmul<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const B
     let blocks = (a.len(Axis::<0>) + (BM - 1)) / BM * columns;
     for block in (program_id()..blocks).step_by(num_programs()) {
         let (row, col) = (block / columns * BM, block % columns * BN);
-        let mut acc = zeros::<f32, D2<BM, BN>>();
-        for k in (0..a.len(Axis::<1>)).step_by(BK).stages(3) {
-            let x = a.at(row, k).load_or::<D2<BM, BK>>(0.0);
-            let y = b.at(k, col).load_or::<D2<BK, BN>>(0.0);
-            acc = dot_acc(x, y, acc);
-        }
-        c.at(row, col).store_inside(acc.cast::<T>());
+        let product = product_block::<T, f32, BM, BN, BK>(a, b, row, col);
+        c.at(row, col).store_inside(product.cast::<T>());
     }
 }
 

@@ -1,0 +1,92 @@
+//! Matrix product with an activation: `c = leaky_relu(a . b)`, `leaky_relu(x) = x` above zero, `slope x` below.
+//! a: `M x K`, b: `K x N`, c: `M x N`, of f16, bf16 or f32; any M, N, K: what lies past an edge reads as zero and is not written.
+//! The activation runs on the f32 sums while they are in scratch: c is written once, and never read.
+//! Contract: the slope is a finite f32.  Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table.
+
+use crate::contract::number;
+use crate::matmul::{BLOCK, product_block};
+use crate::to_f64;
+use ndarray::{Array2, ArrayView2};
+use tilewright::diag::Diagnostics;
+use tilewright::prelude::*;
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+
+#[device]
+fn leaky_relu<S: Shape>(x: Tile<f32, S>, slope: Scalar<f32>) -> Tile<f32, S> {
+    select(x > 0.0, x, x * slope)
+}
+
+#[kernel]
+pub fn matmul_leaky_relu<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const BK: usize>(
+    a: View<T, 2>,
+    b: View<T, 2>,
+    c: ViewMut<T, 2>,
+    slope: Scalar<f32>,
+) {
+    let columns = (b.len(Axis::<1>) + (BN - 1)) / BN;
+    let blocks = (a.len(Axis::<0>) + (BM - 1)) / BM * columns;
+    for block in (program_id()..blocks).step_by(num_programs()) {
+        let (row, col) = (block / columns * BM, block % columns * BN);
+        let product = product_block::<T, f32, BM, BN, BK>(a, b, row, col);
+        c.at(row, col).store_inside(leaky_relu(product, slope).cast::<T>());
+    }
+}
+
+/// f64, from the product of whole matrices.
+pub fn reference(a: ArrayView2<f64>, b: ArrayView2<f64>, slope: f64) -> Array2<f64> {
+    a.dot(&b).mapv(|x| if x > 0.0 { x } else { x * slope })
+}
+
+/// The kernel as the command line and the self-test see it.
+pub const MATMUL_LEAKY_RELU: KernelDef = KernelDef {
+    name: "matmul_leaky_relu",
+    about: "c = leaky_relu(a . b), any lengths",
+    params: &[
+        Param::integer("m", 1..=1 << 20, "256", "rows of a and c"),
+        Param::integer("n", 1..=1 << 20, "256", "columns of b and c"),
+        Param::integer("k", 1..=1 << 20, "256", "columns of a, rows of b"),
+        Param::number("slope", "0.01", "what a negative sum is multiplied by"),
+        Param::one_of("elem", &["f16", "bf16", "f32"], "f16", "element type"),
+    ],
+    instances: &[
+        "elem=f16",
+        "elem=bf16",
+        "elem=f32",
+        "elem=f16,m=1,n=1,k=1",
+        "elem=bf16,m=63,n=65,k=130,slope=-0.5",
+        "elem=f32,m=129,n=7,k=100,slope=0",
+    ],
+    case: |s, inputs, _| match s.elem("elem")? {
+        ElemType::BF16 => LeakyCase::<bf16>::boxed(s, inputs),
+        ElemType::F32 => LeakyCase::<f32>::boxed(s, inputs),
+        _ => LeakyCase::<f16>::boxed(s, inputs),
+    },
+};
+
+struct LeakyCase<T> {
+    a: Tensor<T, 2>,
+    b: Tensor<T, 2>,
+    c: Tensor<T, 2>,
+    slope: f32,
+}
+
+impl<T: Float + DotInto<f32>> LeakyCase<T> {
+    fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
+        let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
+        let slope = number("slope", s.number("slope")?, f64::from(f32::MIN)..=f64::from(f32::MAX))?;
+        let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));
+        Ok(Box::new(LeakyCase::<T> { a, b, c: inputs.zeros([m, n]), slope }))
+    }
+}
+
+impl<T: Float + DotInto<f32>> Case for LeakyCase<T> {
+    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
+        let kernel = matmul_leaky_relu::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>;
+        Ok(kernel(&self.a, &self.b, &mut self.c, self.slope).grid(Grid::cubes(1).pes(8)))
+    }
+    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
+        let (a, b) = (to_f64(&self.a), to_f64(&self.b));
+        let expected = reference(a.view(), b.view(), self.slope.into()).into_dyn();
+        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, Rule::Matmul { acc: ElemType::F32 })])
+    }
+}
