@@ -20,6 +20,8 @@ pub enum Rule {
     Elementwise,
     /// Rows that are divided by the sum of their exponentials, summed up in f32.
     Softmax,
+    /// Rows that are centred and scaled by their mean and variance, summed up in f32.
+    Normalised,
     /// Sums of products, accumulated in `acc`.
     Matmul { acc: ElemType },
     /// Softmax of products times values, with running sums in `acc`.
@@ -44,6 +46,8 @@ impl Rule {
             Rule::Elementwise if out.kind() == Kind::Float => Tolerance::Ulp(1),
             Rule::Elementwise => Tolerance::Exact,
             Rule::Softmax => Tolerance::Row(rounding(out).max(1e-6)),
+            // The errors of two sums, of which the second starts from what the first left.
+            Rule::Normalised => Tolerance::Row(rounding(out).max(2.0 * matmul(ElemType::F32))),
             Rule::Matmul { acc } if acc.kind() == Kind::Float => Tolerance::Row(matmul(acc).max(rounding(out))),
             Rule::Matmul { .. } => Tolerance::Exact,
             Rule::Attention { acc } => Tolerance::Row(attention(acc).max(rounding(out))),
@@ -252,6 +256,7 @@ mod tests {
     use tilewright_core::tensor::Tensor;
 
     const ATTENTION: Rule = Rule::Attention { acc: ElemType::F32 };
+    const MATMUL: Rule = Rule::Matmul { acc: ElemType::F32 };
 
     fn fault(rule: Rule, out: [[f32; 2]; 2], reference: [[f64; 2]; 2]) -> String {
         let out: Tensor<f32, 2> = arr2(&out).into();
@@ -274,7 +279,7 @@ mod tests {
     }
     #[test]
     fn nan_agrees_with_nothing() {
-        for rule in [Rule::Exact, Rule::Elementwise, Rule::Softmax, Rule::Matmul { acc: ElemType::F32 }, ATTENTION] {
+        for rule in [Rule::Exact, Rule::Elementwise, Rule::Softmax, Rule::Normalised, MATMUL, ATTENTION] {
             let nan = [[0.0, 0.0], [f32::NAN, 0.0]];
             assert_ne!(fault(rule, nan, [[0.0, 0.0], [f64::NAN, 0.0]]), "agrees", "{rule:?}");
             assert_ne!(fault(rule, nan, [[0.0; 2]; 2]), "agrees", "{rule:?}");

@@ -5,6 +5,7 @@ pub mod attention;
 pub mod config;
 pub mod contract;
 pub mod gqa_decode;
+pub mod layer_norm;
 pub mod matmul;
 pub mod matmul_leaky_relu;
 pub mod row_softmax;
@@ -23,6 +24,7 @@ pub fn all() -> Kernels {
         row_softmax::ROW_SOFTMAX,
         matmul::MATMUL,
         matmul_leaky_relu::MATMUL_LEAKY_RELU,
+        layer_norm::LAYER_NORM,
     ]
     .with_codes(contract::CODES)
 }
