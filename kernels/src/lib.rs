@@ -1,13 +1,15 @@
 //! The kernels tilewright ships. One file a kernel: contract, kernel, reference, launch, one entry for the registry.
-//! `attention/` holds the device functions that the attention kernels share.
+//! `attention/` holds the device functions that the attention kernels share, `philox` random numbers.
 
 pub mod attention;
 pub mod config;
 pub mod contract;
+pub mod dropout;
 pub mod gqa_decode;
 pub mod layer_norm;
 pub mod matmul;
 pub mod matmul_leaky_relu;
+pub mod philox;
 pub mod row_softmax;
 pub mod vector_add;
 
@@ -25,6 +27,7 @@ pub fn all() -> Kernels {
         matmul::MATMUL,
         matmul_leaky_relu::MATMUL_LEAKY_RELU,
         layer_norm::LAYER_NORM,
+        dropout::DROPOUT,
     ]
     .with_codes(contract::CODES)
 }
