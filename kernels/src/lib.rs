@@ -5,6 +5,7 @@ pub mod attention;
 pub mod config;
 pub mod contract;
 pub mod dropout;
+pub mod fused_attention;
 pub mod gqa_decode;
 pub mod layer_norm;
 pub mod matmul;
@@ -28,6 +29,7 @@ pub fn all() -> Kernels {
         matmul_leaky_relu::MATMUL_LEAKY_RELU,
         layer_norm::LAYER_NORM,
         dropout::DROPOUT,
+        fused_attention::FUSED_ATTENTION,
     ]
     .with_codes(contract::CODES)
 }

@@ -1,0 +1,171 @@
+//! Fused attention, causal or not: `o[h] = softmax(scale q[h] . k[h / G]^T) . v[h / G]`; the scores never reach memory.
+//! q, o: `h_q x T x D`, k, v: `h_kv x S x D`, of f16, bf16 or f32, plain numbers; G = h_q / h_kv; scale = 1 / sqrt(D).
+//! Causal: the last row of q sees all S tokens, each row above it one less, so row i sees `max(0, i + 1 + S - T)`.
+//! A row that sees no token is 0.  Any T, S and D.
+//! Contract: h_q is a multiple of h_kv, the tiles fit into scratch.  Accumulates in f32.
+//! Work: `4 h_q T S D` flops, half of it when causal and T = S; bound by compute.  Tolerance: row `attention` of the one table.
+
+use crate::attention::Partial;
+use crate::contract::{Clause, refuse, scratch};
+use crate::{open, to_f64};
+use ndarray::{Array3, ArrayView3, Axis as Dim, s};
+use tilewright::diag::Diagnostics;
+use tilewright::prelude::*;
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+
+/// Rows of q a program works on, and tokens of k and v it takes a step.
+pub const BLOCK: [usize; 2] = [64, 64];
+
+#[kernel]
+pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const D: usize>(
+    q: View<T, 3>,
+    k: View<T, 3>,
+    v: View<T, 3>,
+    o: ViewMut<T, 3>,
+    scale: Scalar<f32>,
+    #[comptime] causal: bool,
+    #[comptime] d_head: usize,
+) {
+    let (heads, rows, tokens) = (q.len(Axis::<0>), q.len(Axis::<1>), k.len(Axis::<1>));
+    let (group, blocks) = (heads / k.len(Axis::<0>), (rows + (BM - 1)) / BM);
+    let len = open([(D, d_head)]);
+    for block in (program_id()..heads * blocks).step_by(num_programs()) {
+        let (head, row) = (block / blocks, block % blocks * BM);
+        let kv_head = head / group;
+        let q = q.at(head, row, 0).load_sized_or::<D2<BM, D>>(&len, 0.0);
+
+        // How many tokens the first and the last row of the block see.
+        let ahead = tokens - rows + 1;
+        let (fewest, most) = if causal { (row + ahead, minimum(row + BM, rows) - 1 + ahead) } else { (tokens, tokens) };
+        let scores = |t: Scalar<i32>, masked: bool| {
+            let k = k.at(kv_head, t, 0).load_sized_or::<D2<BN, D>>(&len, 0.0);
+            let mut s = dot(q, k.trans()) * scale;
+            if masked {
+                let token = iota::<i32, D2<BM, BN>>(Axis::<1>) + t;
+                let last = if causal { iota(Axis::<0>) + fewest } else { full(tokens) };
+                s = select(token < last, s, f32::LOWEST);
+            }
+            s
+        };
+        let values = |t: Scalar<i32>| v.at(kv_head, t, 0).load_sized_or::<D2<BN, D>>(&len, 0.0);
+
+        // The first tile starts the sums. It may be the last one as well, so it is masked.
+        let mut part = Partial::of_tile(scores(scalar(0), true), values(scalar(0)));
+        let whole = fewest / BN * BN; // up to here every row sees every token
+        for t in (BN..whole).step_by(BN).stages(2) {
+            part = part.online_softmax_step(scores(t, false), values(t));
+        }
+        for t in (maximum(whole, BN)..most).step_by(BN) {
+            part = part.online_softmax_step(scores(t, true), values(t));
+        }
+        let seen = part.o.spread(Axis::<1>, part.m) > f32::LOWEST;
+        o.at(head, row, 0).store_inside(select(seen, part.o / part.l.col(), 0.0).cast::<T>());
+    }
+}
+
+/// f64, one row of q after another, over the tokens it sees. q: `h_q x T x D`, not scaled; k, v: `h_kv x S x D`.
+pub fn reference(q: ArrayView3<f64>, k: ArrayView3<f64>, v: ArrayView3<f64>, causal: bool) -> Array3<f64> {
+    let (heads, rows, d) = q.dim();
+    let (kv_heads, tokens, _) = k.dim();
+    let mut o = Array3::zeros(q.dim());
+    for head in 0..heads {
+        let (k, v) = (k.index_axis(Dim(0), head * kv_heads / heads), v.index_axis(Dim(0), head * kv_heads / heads));
+        for i in 0..rows {
+            let sees = if causal { (i + 1 + tokens).saturating_sub(rows) } else { tokens };
+            let scores = k.slice(s![..sees, ..]).dot(&q.slice(s![head, i, ..])) / (d as f64).sqrt();
+            let max = scores.fold(f64::NEG_INFINITY, |m, &s| m.max(s));
+            let weights = scores.mapv(|s| (s - max).exp());
+            if sees > 0 {
+                o.slice_mut(s![head, i, ..]).assign(&(weights.dot(&v.slice(s![..sees, ..])) / weights.sum()));
+            }
+        }
+    }
+    o
+}
+
+/// The kernel as the command line and the self-test see it.
+pub const FUSED_ATTENTION: KernelDef = KernelDef {
+    name: "fused_attention",
+    about: "softmax(q . k^T / sqrt(D)) . v, causal or not, scores never in memory",
+    params: &[
+        Param::integer("h-q", 1..=1 << 16, "4", "query heads"),
+        Param::integer("h-kv", 1..=1 << 16, "2", "KV heads"),
+        Param::integer("t-q", 1..=1 << 20, "128", "query tokens"),
+        Param::integer("s-kv", 1..=1 << 20, "192", "context length in tokens"),
+        Param::integer("d-head", 1..=1 << 20, "64", "length of a head vector"),
+        Param::one_of("causal", &["yes", "no"], "no", "whether a query token sees only the tokens up to its own"),
+        Param::one_of("elem", &["f16", "bf16", "f32"], "f16", "element type"),
+    ],
+    instances: &[
+        "causal=no,elem=f16",
+        "causal=no,elem=bf16",
+        "causal=no,elem=f32",
+        "causal=yes,elem=f16",
+        "causal=yes,elem=bf16",
+        "causal=yes,elem=f32",
+        "causal=no,elem=f16,t-q=1,s-kv=1,d-head=1",
+        "causal=yes,elem=f16,t-q=65,s-kv=97,d-head=40",
+        "causal=yes,elem=f32,t-q=70,s-kv=3,d-head=63",
+    ],
+    case: |s, inputs, limits| match s.elem("elem")? {
+        ElemType::BF16 => AttentionCase::<bf16>::boxed(s, inputs, limits),
+        ElemType::F32 => AttentionCase::<f32>::boxed(s, inputs, limits),
+        _ => AttentionCase::<f16>::boxed(s, inputs, limits),
+    },
+};
+
+struct AttentionCase<T> {
+    q: Tensor<T, 3>,
+    k: Tensor<T, 3>,
+    v: Tensor<T, 3>,
+    o: Tensor<T, 3>,
+    causal: bool,
+}
+
+/// Bytes of scratch a step holds at its peak: scores and weights; and for each column of a head q, k, v, the running and
+/// the new output.
+fn scratch_need(elem: ElemType) -> (u64, u64) {
+    let [rows, tokens] = BLOCK.map(|n| n as u64);
+    let fixed = rows * tokens * (3 * 4 + elem.bytes()) + 6 * rows * 4;
+    (fixed, (rows + 2 * tokens) * elem.bytes() + rows * (3 * 4 + elem.bytes()))
+}
+
+impl<T: Float + DotInto<f32>> AttentionCase<T> {
+    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+        let (h_q, h_kv, d) = (s.integer("h-q")?, s.integer("h-kv")?, s.integer("d-head")?);
+        if !h_q.is_multiple_of(h_kv) {
+            let message = format!("{h_q} query heads do not divide among {h_kv} KV heads");
+            let next = format!("use `--h-q {}`", h_q.next_multiple_of(h_kv));
+            return Err(refuse(Clause::QueryHeads, message, next).into());
+        }
+        let (fixed, column) = scratch_need(T::ELEM);
+        let next = match limits.scratch_bytes.saturating_sub(fixed) / column {
+            0 => "use a machine with more scratch, e.g. `--set scratch.capacity=\"2 MiB\"`".to_string(),
+            most => format!("use at most `--d-head {most}`"),
+        };
+        scratch(&format!("tiles of head vectors of {d}"), fixed + column * d as u64, limits.scratch_bytes, next)?;
+        let (queries, tokens) = ([h_q, s.integer("t-q")?, d], [h_kv, s.integer("s-kv")?, d]);
+        Ok(Box::new(AttentionCase::<T> {
+            q: inputs.uniform("q", queries, -2.0..2.0),
+            k: inputs.uniform("k", tokens, -2.0..2.0),
+            v: inputs.uniform("v", tokens, -1.0..1.0),
+            o: inputs.zeros(queries),
+            causal: s.text("causal")? == "yes",
+        }))
+    }
+}
+
+impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
+    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
+        let [_, _, d] = self.q.dims();
+        let scale = (1.0 / (d as f64).sqrt()) as f32;
+        let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
+        let launch = kernel(&self.q, &self.k, &self.v, &mut self.o, scale, self.causal, d);
+        Ok(launch.grid(Grid::cubes(1).pes(8)))
+    }
+    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
+        let (q, k, v) = (to_f64(&self.q), to_f64(&self.k), to_f64(&self.v));
+        let expected = reference(q.view(), k.view(), v.view(), self.causal).into_dyn();
+        Ok(vec![Agreement::of("o", self.o.as_any(), &expected, Rule::Attention { acc: ElemType::F32 })])
+    }
+}
