@@ -7,6 +7,7 @@ pub mod contract;
 pub mod dropout;
 pub mod fused_attention;
 pub mod gqa_decode;
+pub mod grouped_gemm;
 pub mod layer_norm;
 pub mod matmul;
 pub mod matmul_leaky_relu;
@@ -30,6 +31,7 @@ pub fn all() -> Kernels {
         layer_norm::LAYER_NORM,
         dropout::DROPOUT,
         fused_attention::FUSED_ATTENTION,
+        grouped_gemm::GROUPED_GEMM,
     ]
     .with_codes(contract::CODES)
 }
