@@ -11,6 +11,7 @@ pub mod grouped_gemm;
 pub mod layer_norm;
 pub mod matmul;
 pub mod matmul_leaky_relu;
+pub mod persistent_matmul;
 pub mod philox;
 pub mod row_softmax;
 pub mod vector_add;
@@ -32,6 +33,7 @@ pub fn all() -> Kernels {
         dropout::DROPOUT,
         fused_attention::FUSED_ATTENTION,
         grouped_gemm::GROUPED_GEMM,
+        persistent_matmul::PERSISTENT_MATMUL,
     ]
     .with_codes(contract::CODES)
 }

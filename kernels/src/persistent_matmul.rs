@@ -1,0 +1,103 @@
+//! Matrix product by programs that stay: `c = a . b`, each program takes block after block until none is left.
+//! a: `M x K`, b: `K x N` of T; c: `M x N` of A, the type of the sums: f16, bf16 and f32 into f32, f64 into f64, i8 and u8 into i32.
+//! Any M, N, K, any grid; a grid smaller than the work is the purpose, a larger one leaves programs idle.
+//! Blocks are taken a few rows of blocks at a time, down before right, so that programs at work together share what they read.
+//! Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table; integers exact.
+
+use crate::matmul::{BLOCK, product_block};
+use crate::to_f64;
+use ndarray::{Array2, ArrayView2};
+use tilewright::diag::Diagnostics;
+use tilewright::prelude::*;
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+
+/// Rows of blocks that are worked through together.
+pub const BAND: usize = 4;
+
+/// Row and column of the block at place `i` of the order; there are `rows x cols` blocks.
+#[device]
+fn in_bands(i: Scalar<i32>, rows: Scalar<i32>, cols: Scalar<i32>) -> (Scalar<i32>, Scalar<i32>) {
+    let first = i / (cols * BAND) * BAND;
+    let height = minimum(rows - first, BAND); // the last band may be lower
+    let within = i % (cols * BAND);
+    (first + within % height, within / height)
+}
+
+#[kernel]
+pub fn persistent_matmul<T: DotInto<A>, A: Num, const BM: usize, const BN: usize, const BK: usize>(
+    a: View<T, 2>,
+    b: View<T, 2>,
+    c: ViewMut<A, 2>,
+) {
+    let rows = (a.len(Axis::<0>) + (BM - 1)) / BM;
+    let cols = (b.len(Axis::<1>) + (BN - 1)) / BN;
+    for i in (program_id()..rows * cols).step_by(num_programs()) {
+        let (row, col) = in_bands(i, rows, cols);
+        let product = product_block::<T, A, BM, BN, BK>(a, b, row * BM, col * BN);
+        c.at(row * BM, col * BN).store_inside(product);
+    }
+}
+
+/// f64; exact for the integers checked.
+pub fn reference(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Array2<f64> {
+    a.dot(&b)
+}
+
+/// The kernel as the command line and the self-test see it.
+pub const PERSISTENT_MATMUL: KernelDef = KernelDef {
+    name: "persistent_matmul",
+    about: "c = a . b, programs loop over the blocks of c",
+    params: &[
+        Param::integer("m", 1..=1 << 20, "320", "rows of a and c"),
+        Param::integer("n", 1..=1 << 20, "256", "columns of b and c"),
+        Param::integer("k", 1..=1 << 20, "128", "columns of a, rows of b"),
+        Param::integer("cubes", 1..=16, "1", "cubes of the launch, 8 programs each"),
+        Param::one_of("elem", &["f16", "bf16", "f32", "f64", "i8", "u8"], "f16", "element type of a and b"),
+    ],
+    instances: &[
+        "elem=f16",
+        "elem=bf16",
+        "elem=f32",
+        "elem=f64",
+        "elem=i8",
+        "elem=u8",
+        "elem=f16,m=1,n=1,k=1",
+        "elem=f32,m=330,n=70,k=33,cubes=3",
+    ],
+    case: |s, inputs, _| match s.elem("elem")? {
+        ElemType::BF16 => PersistentCase::<bf16, f32>::boxed(s, inputs, -1.0..1.0),
+        ElemType::F32 => PersistentCase::<f32, f32>::boxed(s, inputs, -1.0..1.0),
+        ElemType::F64 => PersistentCase::<f64, f64>::boxed(s, inputs, -1.0..1.0),
+        ElemType::I8 => PersistentCase::<i8, i32>::boxed(s, inputs, -128.0..128.0),
+        ElemType::U8 => PersistentCase::<u8, i32>::boxed(s, inputs, 0.0..256.0),
+        _ => PersistentCase::<f16, f32>::boxed(s, inputs, -1.0..1.0),
+    },
+};
+
+struct PersistentCase<T, A> {
+    a: Tensor<T, 2>,
+    b: Tensor<T, 2>,
+    c: Tensor<A, 2>,
+    cubes: usize,
+}
+
+impl<T: DotInto<A>, A: Num> PersistentCase<T, A> {
+    fn boxed(s: &Settings, inputs: Inputs, numbers: std::ops::Range<f64>) -> Result<Box<dyn Case>, Diagnostics> {
+        let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
+        let cubes = s.integer("cubes")?;
+        let (a, b) = (inputs.uniform("a", [m, k], numbers.clone()), inputs.uniform("b", [k, n], numbers));
+        let c = inputs.zeros([m, n]).placed(Placement::over_cubes(0, cubes));
+        Ok(Box::new(PersistentCase::<T, A> { a, b, c, cubes }))
+    }
+}
+
+impl<T: DotInto<A>, A: Num> Case for PersistentCase<T, A> {
+    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
+        let kernel = persistent_matmul::<T, A, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>;
+        Ok(kernel(&self.a, &self.b, &mut self.c).grid(Grid::cubes(self.cubes).pes(8)))
+    }
+    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
+        let expected = reference(to_f64(&self.a).view(), to_f64(&self.b).view()).into_dyn();
+        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, Rule::Matmul { acc: A::ELEM })])
+    }
+}
