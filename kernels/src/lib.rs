@@ -8,6 +8,7 @@ pub mod dropout;
 pub mod fused_attention;
 pub mod gqa_decode;
 pub mod grouped_gemm;
+pub mod histogram;
 pub mod layer_norm;
 pub mod matmul;
 pub mod matmul_leaky_relu;
@@ -34,6 +35,7 @@ pub fn all() -> Kernels {
         fused_attention::FUSED_ATTENTION,
         grouped_gemm::GROUPED_GEMM,
         persistent_matmul::PERSISTENT_MATMUL,
+        histogram::HISTOGRAM,
     ]
     .with_codes(contract::CODES)
 }
