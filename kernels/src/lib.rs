@@ -14,6 +14,7 @@ pub mod matmul;
 pub mod matmul_leaky_relu;
 pub mod persistent_matmul;
 pub mod philox;
+pub mod prefix_sum;
 pub mod row_softmax;
 pub mod vector_add;
 
@@ -36,6 +37,7 @@ pub fn all() -> Kernels {
         grouped_gemm::GROUPED_GEMM,
         persistent_matmul::PERSISTENT_MATMUL,
         histogram::HISTOGRAM,
+        prefix_sum::PREFIX_SUM,
     ]
     .with_codes(contract::CODES)
 }
