@@ -359,6 +359,14 @@ fn a_run_says_where_its_figures_come_from() {
     assert!(reference.out.contains("agrees with f64") && !reference.out.contains("wall"), "{}", reference.out);
 }
 #[test]
+fn races_are_checked_where_values_are_computed() {
+    let run = tilewright("run vector_add --n 5000 --check-races");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = tilewright("run vector_add --check-races --timing-only");
+    assert_eq!(run.code, 1, "{}", run.err);
+    assert!(run.err.contains("--check-races") && run.err.contains("--timing-only"), "{}", run.err);
+}
+#[test]
 fn verify_counts_what_it_skipped() {
     let run = tilewright("verify vector_add matmul:m=3,n=5,k=7 --quiet");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
