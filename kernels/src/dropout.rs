@@ -93,7 +93,7 @@ impl<T: Float> DropoutCase<T> {
         let n = [s.integer("n")?];
         let p = number("p", s.number("p")?, 0.0..1.0)?;
         let seed = u32::try_from(s.integer("mask-seed")?).unwrap_or(u32::MAX);
-        let (x, y) = (inputs.uniform("x", n, -4.0..4.0), inputs.zeros(n));
+        let (x, y) = (inputs.uniform("x", n, -4.0..4.0), inputs.output(n));
         Ok(Box::new(DropoutCase::<T> { x, y, p, scale: 1.0 / (1.0 - p), seed }))
     }
 }

@@ -149,7 +149,7 @@ impl<T: Float + DotInto<f32>> AttentionCase<T> {
             q: inputs.uniform("q", queries, -2.0..2.0),
             k: inputs.uniform("k", tokens, -2.0..2.0),
             v: inputs.uniform("v", tokens, -1.0..1.0),
-            o: inputs.zeros(queries),
+            o: inputs.output(queries),
             causal: s.text("causal")? == "yes",
         }))
     }

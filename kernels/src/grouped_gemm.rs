@@ -191,7 +191,7 @@ impl<T: Float + DotInto<f32>> GroupedCase<T> {
             table: groups.table(),
             a: inputs.uniform("a", a, -1.0..1.0),
             b: inputs.uniform("b", b, -1.0..1.0),
-            c: inputs.zeros(c),
+            c: inputs.zeros(c), // what no c_g covers stays
             groups,
         }))
     }

@@ -100,7 +100,7 @@ impl<T: Float> NormCase<T> {
             x: inputs.uniform("x", dims, -4.0..8.0),
             gain: inputs.uniform("gain", [columns], 0.5..1.5),
             bias: inputs.uniform("bias", [columns], -1.0..1.0),
-            y: inputs.zeros(dims),
+            y: inputs.output(dims),
             eps,
         }))
     }

@@ -75,7 +75,7 @@ impl<T: Float + DotInto<f32>> LeakyCase<T> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let slope = number("slope", s.number("slope")?, f64::from(f32::MIN)..=f64::from(f32::MAX))?;
         let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));
-        Ok(Box::new(LeakyCase::<T> { a, b, c: inputs.zeros([m, n]), slope }))
+        Ok(Box::new(LeakyCase::<T> { a, b, c: inputs.output([m, n]), slope }))
     }
 }
 

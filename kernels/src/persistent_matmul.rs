@@ -86,7 +86,7 @@ impl<T: DotInto<A>, A: Num> PersistentCase<T, A> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let cubes = s.integer("cubes")?;
         let (a, b) = (inputs.uniform("a", [m, k], numbers.clone()), inputs.uniform("b", [k, n], numbers));
-        let c = inputs.zeros([m, n]).placed(Placement::over_cubes(0, cubes));
+        let c = inputs.output([m, n]).placed(Placement::over_cubes(0, cubes));
         Ok(Box::new(PersistentCase::<T, A> { a, b, c, cubes }))
     }
 }

@@ -96,8 +96,8 @@ impl<T: Num, A: Num> PrefixCase<T, A> {
         let cubes = s.integer("cubes")?;
         // Equal slices, so that a share lies with the PE that scans it, or next to it.
         let shares = Placement::over_cubes(0, cubes).over_pes(&[(0, 8)]);
-        let (x, y) = (inputs.uniform("x", n, numbers).placed(shares.clone()), inputs.zeros(n).placed(shares));
-        let sums = inputs.zeros([PROGRAMS]).placed(Placement::at(0, 0));
+        let (x, y) = (inputs.uniform("x", n, numbers).placed(shares.clone()), inputs.output(n).placed(shares));
+        let sums = inputs.output([PROGRAMS]).placed(Placement::at(0, 0));
         Ok(Box::new(PrefixCase::<T, A> { x, y, sums, cubes }))
     }
 }
