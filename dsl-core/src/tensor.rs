@@ -5,7 +5,7 @@ use crate::elem::ElemType;
 use crate::ir::Literal;
 use crate::placement::Placement;
 use crate::unwritten::Unwritten;
-use ndarray::{Array, ArrayD, Dim, Dimension, IxDyn};
+use ndarray::{ArrayBase, ArrayD, Dim, Dimension, IxDyn};
 use std::marker::PhantomData;
 
 /// A tensor whose element type and rank are known at run time.
@@ -106,12 +106,12 @@ impl<T: Stored, const R: usize> Tensor<T, R> {
     }
 }
 
-/// Copies an array of any memory order into a row-major tensor.
-impl<T: Stored, const R: usize> From<Array<T, Dim<[usize; R]>>> for Tensor<T, R>
+/// Copies an array or a view of one, whatever its strides, into a row-major tensor.
+impl<T: Stored, S: ndarray::Data<Elem = T>, const R: usize> From<ArrayBase<S, Dim<[usize; R]>>> for Tensor<T, R>
 where
     Dim<[usize; R]>: Dimension,
 {
-    fn from(a: Array<T, Dim<[usize; R]>>) -> Self {
+    fn from(a: ArrayBase<S, Dim<[usize; R]>>) -> Self {
         let dims = std::array::from_fn(|i| a.shape()[i]);
         Tensor::wrap(dims, Some(T::wrap(a.iter().copied().collect())))
     }
