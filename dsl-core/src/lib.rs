@@ -1,6 +1,7 @@
 //! The core of tilewright: element types, the tile IR, its text form, the kernel language's handles, diagnostics, and the
 //! reference interpreter that defines what every op means. Knows no backend.
 
+pub mod check;
 pub mod data;
 pub mod diag;
 pub mod elem;

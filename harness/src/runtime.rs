@@ -5,9 +5,10 @@ use crate::errors;
 use crate::registry::Limits;
 use crate::target::Target;
 use std::fmt;
+use tilewright_core::check::{self, Remark, Shape};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::{self, Interp};
-use tilewright_core::launch::{Backend, Ready};
+use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
 use tilewright_sim::report::{EngineSummary, Fidelity, Summary};
 use tilewright_sim::timing::{SimBackend, Timing};
@@ -101,6 +102,18 @@ impl Runtime {
             Runtime::Reference(_) => u64::MAX,
         };
         Limits { target: self.target(), scratch_bytes }
+    }
+    /// Checks the messages and barriers of a launch before it runs; what only the run can tell comes back as remarks.
+    ///
+    /// # Errors
+    /// Sends and receives that do not match, barriers that do not meet, queues that are too small.
+    pub fn check(&self, launch: &Ready<'_>) -> Result<Vec<Remark>, Diagnostics> {
+        let (mesh, depth) = match self {
+            Runtime::Sim(sim) => (sim.options.mesh, sim.machine.queue.depth),
+            Runtime::Reference(interp) => (interp.options.mesh, DEFAULT_QUEUE_DEPTH),
+        };
+        let found = check::check(&Shape::of(launch, mesh, depth), &check::Limits::default());
+        found.errors.finish().map(|()| found.remarks)
     }
 }
 

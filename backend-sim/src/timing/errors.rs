@@ -54,7 +54,7 @@ impl Stop {
     pub fn diagnostic(&self, scene: Scene<'_>) -> Diagnostic {
         match self {
             Stop::Fault(fault) => fault.diagnostic(scene),
-            Stop::Halted { op, halt, program } => interp::halted(scene, *op, halt, *program, 1),
+            Stop::Halted { op, halt, program } => interp::halted(scene, *op, halt, &[*program]),
         }
     }
 }

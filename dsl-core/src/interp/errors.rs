@@ -9,7 +9,7 @@ use crate::diag::{CodePage, Diagnostic};
 use crate::ir::text::op_text;
 use crate::ir::{Op, OpId};
 
-pub(super) mod codes {
+pub(crate) mod codes {
     pub const DEADLOCK: &str = "TW-E0301";
     pub const NO_SENDER: &str = "TW-E0302";
     pub const NO_RECEIVER: &str = "TW-E0303";
@@ -148,17 +148,14 @@ pub const CODES: &[CodePage] = &[
 ];
 
 /// `1 message`, `2 messages`.
-pub(super) fn plural(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
-fn first_of(scene: Scene<'_>, pe: usize, count: u64) -> String {
-    if count == 1 { scene.name(pe) } else { format!("{} and {} more", scene.name(pe), count - 1) }
-}
 
-/// The error of programs that had to stop at one op for one reason; `pe` is the first of `count`.
-pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, pe: usize, count: u64) -> Diagnostic {
+/// The error of `programs` that had to stop at one op for one reason; `halt` is that of the first of them.
+pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, programs: &[usize]) -> Diagnostic {
     let (m, loc) = (scene.module, scene.module.op(op).loc);
-    let who = first_of(scene, pe, count);
+    let who = scene.names(programs);
     let what = op_text(m, op);
     match halt {
         Halt::Link(NoLink::OffMesh) => Diagnostic::new(codes::OFF_MESH, format!("`{what}` leads off the mesh"))

@@ -67,8 +67,8 @@ pub(super) struct Machine<'m, 'a> {
     /// The first program that has not ended; its atomics need not wait.
     first_open: usize,
     logged: BTreeMap<usize, Vec<LoggedAtomic>>,
-    /// Programs that had to stop, by op and reason: the first, and how many.
-    halts: Vec<(OpId, Halt, usize, u64)>,
+    /// Programs that had to stop, by op and reason (that of the first of them).
+    halts: Vec<(OpId, Halt, Vec<usize>)>,
     trace: ControlTrace,
 }
 
@@ -247,33 +247,34 @@ impl<'m, 'a> Machine<'m, 'a> {
         self.apply_logged(self.first_open);
     }
     fn halt(&mut self, op: OpId, halt: Halt, program: usize) {
-        let same = |(o, h, ..): &&mut (OpId, Halt, usize, u64)| *o == op && h.is_like(&halt);
-        match self.halts.iter_mut().find(same) {
-            Some((_, known, first, count)) => {
-                *count += 1;
-                if program < *first {
-                    (*known, *first) = (halt, program);
+        match self.halts.iter_mut().find(|(o, h, _)| *o == op && h.is_like(&halt)) {
+            Some((_, known, programs)) => {
+                programs.push(program);
+                let last = programs.len() - 1;
+                if program < programs[0] {
+                    *known = halt;
+                    programs.swap(0, last);
                 }
             }
-            None => self.halts.push((op, halt, program, 1)),
+            None => self.halts.push((op, halt, vec![program])),
         }
     }
 
-    /// What went wrong, after no program can run. A program that had to stop leaves others waiting, so then only that
-    /// is told.
+    /// What went wrong, after no program can run. Who waits for a program that had to stop is not told.
     fn errors(&mut self, waiting: &[Option<Box<Pe>>]) -> Diagnostics {
         let scene = self.scene();
         let mut out = Diagnostics::default();
-        self.halts.sort_by_key(|(op, _, first, _)| (*op, *first));
-        for (op, halt, first, count) in &self.halts {
-            out.push(errors::halted(scene, *op, halt, *first, *count));
+        self.halts.iter_mut().for_each(|(.., programs)| programs.sort_unstable());
+        self.halts.sort_by_key(|(op, _, programs)| (*op, programs.first().copied()));
+        for (op, halt, programs) in &self.halts {
+            out.push(errors::halted(scene, *op, halt, programs));
         }
-        if self.halts.is_empty() {
-            let waits: Vec<Waiting> = waiting.iter().flatten().filter_map(|pe| self.waits(pe)).collect();
-            out.0.extend(stall::report(scene, &waits).0);
-            if waits.is_empty() {
-                out.0.extend(stall::leftovers(scene, &self.leftovers()).0);
-            }
+        let mut stopped: Vec<usize> = self.halts.iter().flat_map(|(.., programs)| programs.iter().copied()).collect();
+        stopped.sort_unstable();
+        let waits: Vec<Waiting> = waiting.iter().flatten().filter_map(|pe| self.waits(pe)).collect();
+        out.0.extend(stall::report_apart_from(scene, &waits, &stopped).0);
+        if waits.is_empty() && stopped.is_empty() {
+            out.0.extend(stall::leftovers(scene, &self.leftovers()).0);
         }
         for r in std::mem::take(&mut self.records).into_sorted() {
             out.push(errors::record(scene, &r));

@@ -42,6 +42,7 @@ pub use order::Order;
 pub use pe::Halt;
 pub use plan::{ControlSources, ControlTrace};
 pub use race::CODES as RACE_CODES;
+pub(crate) use queues::Barriers;
 pub use record::{Record, RecordKind};
 use std::time::Duration;
 

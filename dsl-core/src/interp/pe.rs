@@ -42,7 +42,7 @@ pub enum Halt {
 
 impl Halt {
     /// The same fault, whichever program met it.
-    pub(super) fn is_like(&self, other: &Halt) -> bool {
+    pub(crate) fn is_like(&self, other: &Halt) -> bool {
         match (self, other) {
             (Halt::MessageType { sent: a, send: s, .. }, Halt::MessageType { sent: b, send: t, .. }) => {
                 (a, s) == (b, t)

@@ -81,14 +81,14 @@ impl Queues {
 
 /// Barriers match by count: the n-th one of a scope is passed when every program of the scope has reached its n-th.
 #[derive(Debug, Default)]
-pub(super) struct Barriers {
+pub(crate) struct Barriers {
     /// By cube (`None`: the launch), who waits.
     waiting: FxHashMap<Option<usize>, Vec<usize>>,
 }
 
 impl Barriers {
     /// The programs of the scope that `program` is in.
-    pub(super) fn members(grid: Grid, scope: Scope, program: usize) -> std::ops::Range<usize> {
+    pub(crate) fn members(grid: Grid, scope: Scope, program: usize) -> std::ops::Range<usize> {
         match scope {
             Scope::Cube => {
                 let first = program / grid.pes * grid.pes;
@@ -98,7 +98,7 @@ impl Barriers {
         }
     }
     /// The program reaches a barrier. If it is the last, all who waited, in ascending order; they may go on.
-    pub(super) fn arrive(&mut self, grid: Grid, scope: Scope, program: usize) -> Option<Vec<usize>> {
+    pub(crate) fn arrive(&mut self, grid: Grid, scope: Scope, program: usize) -> Option<Vec<usize>> {
         let key = match scope {
             Scope::Cube => Some(program / grid.pes),
             Scope::Launch => None,

@@ -66,6 +66,14 @@ pub(super) fn seed_arg() -> Arg {
         .help("Seed of the random inputs")
 }
 
+/// `--no-check`.
+pub(super) fn no_check_arg() -> Arg {
+    Arg::new("no-check")
+        .long("no-check")
+        .action(ArgAction::SetTrue)
+        .help("Run without checking messages, barriers and queue depths first")
+}
+
 /// `--target`.
 pub(super) fn target_arg() -> Arg {
     Arg::new("target")

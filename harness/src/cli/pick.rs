@@ -18,7 +18,7 @@ pub(super) fn reserved() -> Vec<String> {
     let mut all = args::machine_args();
     all.extend(args::output_args());
     all.extend(args::launch_args());
-    all.extend([args::seed_arg(), args::target_arg()]);
+    all.extend([args::seed_arg(), args::no_check_arg(), args::target_arg()]);
     let long = all.iter().filter_map(Arg::get_long).map(str::to_string);
     long.chain(["help", "version", "list", "stage", "loc"].map(str::to_string)).collect()
 }

@@ -7,7 +7,7 @@ use crate::registry::{Agreement, Kernels};
 use crate::runtime::{Report, Runtime};
 use crate::target::Target;
 use clap::ArgMatches;
-use tilewright_core::launch::Grid;
+use tilewright_core::launch::{Backend, Grid};
 
 pub(super) struct Run;
 
@@ -18,7 +18,7 @@ impl Command for Run {
     fn flags(&self, command: clap::Command, kernels: &Kernels) -> clap::Command {
         let target = args::target_arg().default_value(Target::Sim.name());
         let all = args::machine_args().into_iter().chain(args::output_args()).chain(args::launch_args());
-        let all = all.chain([args::seed_arg(), target]).map(|arg| arg.global(true));
+        let all = all.chain([args::seed_arg(), args::no_check_arg(), target]).map(|arg| arg.global(true));
         pick::with_kernels(command.about("Run a kernel on random data and check its values").args(all), kernels)
     }
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
@@ -37,7 +37,11 @@ impl Command for Run {
         let mut launch = case.launch()?;
         launch = options.grid.into_iter().fold(launch, |launch, grid| launch.grid(grid));
         launch = options.queue_depth.into_iter().fold(launch, |launch, depth| launch.queue_depth(depth));
-        let report = launch.run(&mut runtime)?.seeded(options.inputs.seed());
+        let launch = launch.ready()?;
+        if options.check {
+            runtime.check(&launch)?.iter().for_each(|remark| note(&remark.to_string()));
+        }
+        let report = runtime.execute(launch)?.seeded(options.inputs.seed());
         let agreements = if options.timing_only { Vec::new() } else { case.check()? };
 
         let mut facts = vec![("kernel".to_string(), instance.to_string())];
@@ -58,6 +62,7 @@ struct Options {
     queue_depth: Option<u32>,
     timing_only: bool,
     check_races: bool,
+    check: bool,
     inputs: Inputs,
     common: Common,
 }
@@ -72,6 +77,7 @@ impl Options {
             queue_depth: matches.get_one::<u32>("queue-depth").copied(),
             timing_only,
             check_races: matches.get_flag("check-races"),
+            check: !matches.get_flag("no-check"),
             inputs: if timing_only { Inputs::ShapesOnly } else { Inputs::Random { seed } },
             common: Common::of(matches),
         })

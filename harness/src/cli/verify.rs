@@ -9,6 +9,7 @@ use crate::target::Target;
 use clap::{Arg, ArgMatches};
 use std::collections::BTreeMap;
 use tilewright_core::diag::Diagnostics;
+use tilewright_core::launch::Backend;
 use tilewright_sim::machine::FieldSet;
 
 pub(super) struct Verify;
@@ -24,7 +25,11 @@ impl Command for Verify {
             .arg(kernel.help("Kernels, or instances as `ir --list` prints them [default: all]"))
             .args(args::machine_args())
             .args(args::output_args())
-            .args([args::seed_arg(), args::target_arg().help("One backend [default: all that are present]")])
+            .args([
+                args::seed_arg(),
+                args::no_check_arg(),
+                args::target_arg().help("One backend [default: all that are present]"),
+            ])
     }
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
         let common = Common::of(matches);
@@ -32,13 +37,14 @@ impl Command for Verify {
         let instances = instances(&words, cx.kernels)?;
         let (backends, skipped) = backends(matches.get_one::<Target>("target").copied(), &common)?;
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
+        let first = !matches.get_flag("no-check");
 
         let mut sheet = Sheet::begin(cx.out, common.format, &COLUMNS)?;
         let progress = Progress::new("verify", instances.len() * backends.len(), common.rows_only());
         let (mut count, mut wrong) = (Count::default(), Diagnostics::default());
         for instance in &instances {
             for backend in &backends {
-                let result = check(instance, backend, seed);
+                let result = check(instance, backend, seed, first);
                 count.add(&result);
                 rows(instance, backend.target(), &result).iter().try_for_each(|row| sheet.row(row))?;
                 wrong.0.extend(result.err().into_iter().flat_map(|e| e.0));
@@ -101,9 +107,14 @@ fn backends(
     Ok((present, skipped))
 }
 
-fn check(instance: &Instance, backend: &Runtime, seed: u64) -> Result<Vec<Agreement>, Diagnostics> {
+/// One instance on one backend; `first`: messages and barriers are checked before the run.
+fn check(instance: &Instance, backend: &Runtime, seed: u64, first: bool) -> Result<Vec<Agreement>, Diagnostics> {
     let mut case = instance.case(Inputs::Random { seed }, &backend.limits())?;
-    case.launch()?.run(&mut backend.clone())?;
+    let launch = case.launch()?.ready()?;
+    if first {
+        backend.check(&launch)?.iter().for_each(|remark| note(&format!("{instance}: {remark}")));
+    }
+    backend.clone().execute(launch)?;
     case.check()
 }
 
