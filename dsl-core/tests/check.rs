@@ -59,7 +59,7 @@ impl Case {
         let tensor = |ty: Type, dims: &[usize]| {
             let n = dims.iter().product();
             let data = Some(Data::splat(Literal::zero(ty.elem()), n));
-            AnyTensor { elem: ty.elem(), dims: dims.to_vec(), data, placement: Placement::default() }
+            AnyTensor::new(ty.elem(), dims.to_vec(), data, Placement::default())
         };
         let types: Vec<Type> = self.module.params.iter().map(|v| self.module.ty(*v)).collect();
         let mut tensors: Vec<AnyTensor> = self

@@ -85,7 +85,8 @@ impl Walk<'_> {
                 self.m.region(o.body).args.first().into_iter().for_each(|index| self.need(*index));
             }
             Op::While(o) => self.m.region(o.cond).yields.iter().for_each(|v| self.need(*v)),
-            _ => {} // ops without regions that run by turns
+            // The others hold no region that runs or not by a scalar.
+            _ => {}
         }
     }
     fn follow(&mut self, v: ValueId) {
@@ -130,7 +131,8 @@ impl Walk<'_> {
             }
             Op::If(o) => [o.then, o.other].into_iter().for_each(|r| need_at(&m.region(r).yields)),
             Op::Composite(o) => need_at(&m.region(o.body).yields),
-            _ => {} // combines take elements of tiles
+            // Combines make elements of tiles; the others hold no region.
+            _ => {}
         }
     }
 }

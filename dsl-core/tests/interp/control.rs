@@ -160,7 +160,7 @@ fn a_step_that_does_not_count_up_is_an_error_even_without_a_turn() {
     insta::assert_snapshot!(Launch::new(text).scalar(0i32).grid(Grid::cubes(4)).run().errors(), @r#"
     error[TW-E0308]: the step of this loop is 0
     --> t.tir:2:3
-     = note: reached by cube 0, PE 0 and 3 more
+     = note: reached by PE 0 in 4 cubes
      = next: a step is at least 1
      = more: tilewright explain TW-E0308
     "#);
@@ -359,7 +359,7 @@ fn a_tensor_without_elements_stops_who_reads_it() {
     insta::assert_snapshot!(Launch::new(text).shape_only::<f32>(&[8]).grid(Grid::cubes(2)).run().errors(), @r#"
     error[TW-E0315]: `x` has a shape but no elements
     --> t.tir:3:3
-     = note: needed here by cube 0, PE 0 and 1 more
+     = note: needed here by PE 0 in 2 cubes
      = next: launch with a tensor that has data
      = more: tilewright explain TW-E0315
     "#);

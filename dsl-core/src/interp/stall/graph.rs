@@ -6,6 +6,7 @@ use crate::interp::queues::Barriers;
 use crate::ir::ops::Scope;
 use crate::launch::Grid;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A barrier by its cube; `None`: the barrier of the launch.
@@ -171,8 +172,8 @@ impl Graph {
                     path.reverse();
                     return Some(path);
                 }
-                if !from.contains_key(&j) {
-                    from.insert(j, i);
+                if let Entry::Vacant(unseen) = from.entry(j) {
+                    unseen.insert(i);
                     work.push_back(j);
                 }
             }
