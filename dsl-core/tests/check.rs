@@ -289,10 +289,12 @@ fn loops_take_turns_in_bounded_memory_and_a_limit_ends_them() {
     assert!(findings.errors.is_empty() && findings.remarks.is_empty(), "{findings:?}");
     assert!(findings.steps < 2_000_000, "{}", findings.steps);
     let endless = Case::new(&rows(1 << 60), (16, 8), 4);
-    let findings = check(&endless.shape(), &Limits { max_steps: 100_000 });
+    let findings = check(&endless.shape(), &Limits { max_steps: 100_000, ..Limits::default() });
     assert!(findings.errors.is_empty(), "{}", findings.errors);
     let remarks: Vec<String> = findings.remarks.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(remarks.join("\n"), @"remark: t.tir:8:5: messages are not checked before the run: it takes more than 100000 steps, which end here");
+    let huge = Case::new(&rows(1), (1 << 40, 8), 4).check();
+    assert!(huge.errors.is_empty() && huge.remarks.len() == 1, "{huge:?}");
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 

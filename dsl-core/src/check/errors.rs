@@ -87,6 +87,9 @@ pub(super) fn limit(scene: Scene<'_>, op: OpId, steps: u64) -> Remark {
 pub(super) fn search_gave_up(shape: &Shape<'_>) -> Remark {
     Remark { text: format!("depth {} does not suffice; which does takes too long to find", shape.depth), at: None }
 }
+pub(super) fn too_many_programs(shape: &Shape<'_>) -> Remark {
+    Remark { text: format!("messages of so many programs are not checked before the run: {}", shape.grid), at: None }
+}
 fn remark(scene: Scene<'_>, op: OpId, text: String) -> Remark {
     let mut chain = scene.module.locs.chain(scene.module.op(op).loc).into_iter();
     let at = chain.next().map(|place| Label { place, text: String::new(), inlined_at: chain.collect() });

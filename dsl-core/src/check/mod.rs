@@ -73,11 +73,13 @@ impl<'m> Shape<'m> {
 pub struct Limits {
     /// Ops that all programs together may take in one pass over the launch; a few seconds' worth.
     pub max_steps: u64,
+    /// Programs of a launch; with messages or barriers, all of them have to be resident at once.
+    pub max_programs: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { max_steps: 20_000_000 }
+        Limits { max_steps: 20_000_000, max_programs: 1 << 18 }
     }
 }
 
@@ -111,8 +113,11 @@ pub struct Findings {
 /// Checks the messages and barriers of a launch at its queue depth.
 pub fn check(shape: &Shape<'_>, limits: &Limits) -> Findings {
     let slice = Slice::of(shape.module);
-    if !slice.communicates() || shape.grid.num_programs().is_none_or(|n| n == 0) {
+    if !slice.communicates() || shape.grid.num_programs() == Some(0) {
         return Findings::default();
+    }
+    if too_many(shape, limits) {
+        return Findings { remarks: vec![errors::too_many_programs(shape)], ..Findings::default() };
     }
     let bounded = AbstractRun::new(shape, &slice, Depths::uniform(shape.depth), limits).run();
     let (found, remarks, steps) = (bounded.errors(shape), bounded.remarks(shape), bounded.steps);
@@ -134,8 +139,15 @@ pub fn check(shape: &Shape<'_>, limits: &Limits) -> Findings {
 /// to make do with fewer slots than the launch asks for.
 pub fn capacity(shape: &Shape<'_>, limits: &Limits) -> Capacity {
     let slice = Slice::of(shape.module);
-    if !slice.communicates() || shape.grid.num_programs().is_none_or(|n| n == 0) {
+    if !slice.communicates() || shape.grid.num_programs() == Some(0) {
         return Capacity::Enough;
     }
+    if too_many(shape, limits) {
+        return Capacity::Unknown(vec![errors::too_many_programs(shape)]);
+    }
     capacity::of(shape, &slice, limits)
+}
+
+fn too_many(shape: &Shape<'_>, limits: &Limits) -> bool {
+    shape.grid.num_programs().is_none_or(|n| n > limits.max_programs)
 }

@@ -41,8 +41,8 @@ pub use mesh::{Mesh, NoLink};
 pub use order::Order;
 pub use pe::Halt;
 pub use plan::{ControlSources, ControlTrace};
-pub use race::CODES as RACE_CODES;
 pub(crate) use queues::Barriers;
+pub use race::CODES as RACE_CODES;
 pub use record::{Record, RecordKind};
 use std::time::Duration;
 
