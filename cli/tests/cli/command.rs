@@ -108,7 +108,7 @@ fn flags_that_do_not_exist_are_usage_errors() {
     ");
     assert_snapshot!(wrong(1, "ir vector_add --stage ptx"), @r"
     error: invalid value 'ptx' for '--stage <STAGE>'
-      [possible values: traced]
+      [possible values: traced, optimised]
 
     For more information, try '--help'.
     ");

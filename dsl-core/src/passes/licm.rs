@@ -1,22 +1,30 @@
 //! Loop-invariant code: an op in a loop whose operands do not change in it moves before the loop. Pure ops, and reads of
-//! views that the loop does not write. An op that can leave an error record moves only out of a part that surely runs.
+//! views that the loop does not write. An op that can leave an error record moves only out of a part that surely runs;
+//! the facts show of some that they cannot: a divisor that is never 0, an access inside its view.
 
+use super::bounds::Prover;
 use super::canonicalise::{Trips, trips};
 use super::edit::Edit;
+use super::facts::Known;
 use super::purity::{Depends, can_fault, depends};
 use super::remark::Remark;
 use crate::ir::{Effect, Effects, Module, Op, OpId, RegionId, ValueId};
 use rustc_hash::FxHashSet;
 
-/// Moves invariant ops out of loops, inner loops first.
-pub fn licm(m: &Module) -> (Module, Vec<Remark>) {
-    let mut licm = Licm { e: Edit::new("licm", m) };
+/// Moves invariant ops out of loops, inner loops first. `known`: of the launches that the module is for.
+pub fn licm(m: &Module, known: &Known) -> (Module, Vec<Remark>) {
+    let prover = Prover::new(m, known);
+    let mut faults = vec![false; m.num_ops()];
+    m.each_op(&mut |op| faults[op.index()] = can_fault(m, &prover, op));
+    let mut licm = Licm { e: Edit::new("licm", m), faults };
     licm.region(m.body);
     licm.e.finish()
 }
 
 struct Licm {
     e: Edit,
+    /// By op: whether it may leave an error record.
+    faults: Vec<bool>,
 }
 
 /// A loop that ops may leave.
@@ -104,7 +112,7 @@ impl Licm {
                 return Some("stays in the loop: others may write its view before a barrier in it");
             }
         }
-        (!runs && can_fault(&self.e.m, op))
+        (!runs && self.faults[op.index()])
             .then_some("stays in the loop: it can record a fault, and this line may not run")
     }
 }

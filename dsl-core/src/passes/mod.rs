@@ -4,13 +4,16 @@
 //! `for_timing`: what the simulator times, scalar folding (`fold`) and dead code (`dce`) only: nothing there merges,
 //! hoists or fuses tile ops. `optimise`: what compilers for other targets start from; adds `canonicalise` (with
 //! `algebra`), `cse`, `licm`. What each did, or why it did not, is in its remarks.
+//! `facts`: what is known of every integer before a run. `bounds`: where each access is checked. Both are side tables.
 //! Shared: `edit` (a module under change), `purity` (what may move or merge). Not here: what ops compute (`interp`).
 
 mod algebra;
+pub mod bounds;
 mod canonicalise;
 mod cse;
 mod dce;
 mod edit;
+pub mod facts;
 mod fold;
 mod licm;
 mod purity;
@@ -23,7 +26,10 @@ pub use fold::fold;
 pub use licm::licm;
 pub use remark::{Remark, Verdict};
 
+use crate::diag::Diagnostics;
 use crate::ir::Module;
+use bounds::{Checks, place_checks};
+use facts::Known;
 
 /// What the simulator times: the commands the author wrote, after scalar folding and without dead code.
 pub fn for_timing(m: &Module) -> Module {
@@ -37,32 +43,53 @@ pub fn for_timing(m: &Module) -> Module {
     }
 }
 
+/// What `optimise` may rely on, and what it must not leave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// What is known of the launches that the module is for. Nothing: it is for all of them.
+    pub known: Known,
+    /// Accesses whose bounds would be checked in place are errors.
+    pub deny_in_kernel_checks: bool,
+}
+
 /// A module after the passes, and what they say.
 #[derive(Clone, Debug)]
 pub struct Optimised {
     pub module: Module,
     /// In the order of the passes; of repeated rounds, what was declined is told of the last one only.
     pub remarks: Vec<Remark>,
+    /// Where the accesses of `module` are checked.
+    pub checks: Checks,
 }
 
 /// Rounds of all passes; each removes or moves something, and few modules need more than three.
 const MAX_ROUNDS: usize = 16;
 
-/// Runs all passes until none finds anything more to do.
-pub fn optimise(m: &Module) -> Optimised {
-    let mut out = Optimised { module: fold(m), remarks: Vec::new() };
+/// Runs all passes until none finds anything more to do, then places the checks of bounds.
+///
+/// # Errors
+/// The accesses that are checked in place, if the options deny that.
+pub fn optimise(m: &Module, options: &Options) -> Result<Optimised, Diagnostics> {
+    let (mut module, mut remarks) = (fold(m), Vec::new());
     for _ in 0..MAX_ROUNDS {
-        out.remarks.retain(|remark| remark.verdict == Verdict::Applied);
-        let before = out.module.clone();
-        for pass in [canonicalise, cse, licm] {
-            let (module, remarks) = pass(&out.module);
-            out.module = module;
-            out.remarks.extend(remarks);
-        }
-        out.module = dce(&fold(&out.module));
-        if out.module == before {
+        remarks.retain(|remark: &Remark| remark.verdict == Verdict::Applied);
+        let before = module.clone();
+        let mut run = |(next, said): (Module, Vec<Remark>)| {
+            remarks.extend(said);
+            next
+        };
+        module = run(canonicalise(&module));
+        module = run(cse(&module));
+        module = run(licm(&module, &options.known));
+        module = dce(&fold(&module));
+        if module == before {
             break;
         }
     }
-    out
+    let (checks, said) = place_checks(&module, &options.known);
+    remarks.extend(said);
+    if options.deny_in_kernel_checks {
+        checks.deny_in_place(&module)?;
+    }
+    Ok(Optimised { module, remarks, checks })
 }

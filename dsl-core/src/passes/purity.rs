@@ -1,23 +1,25 @@
 //! Which ops a pass may move, merge or leave out: what an op reads, and whether it can leave an error record.
 
+use super::bounds::{Prover, checked_access, is_proved};
 use super::edit::constant_of;
 use crate::elem::Class;
-use crate::ir::ops::Bounds;
-use crate::ir::{Def, Effect, Module, Op, OpId};
+use crate::ir::{Def, Effect, Module, Op, OpId, Type, ValueId};
 
 /// Whether running the op may leave an error record (a division by zero, an access outside its view) or stop the
 /// program. Ops with regions count as if they may.
-pub(super) fn can_fault(m: &Module, op: OpId) -> bool {
+pub(super) fn can_fault(m: &Module, prover: &Prover<'_>, op: OpId) -> bool {
+    let never_0 = |v: ValueId| match m.ty(v) {
+        Type::Scalar(_) => prover.facts().get(m, v).is_some_and(|fact| !fact.holds(0)),
+        Type::Tile(..) | Type::View(_) => constant_of(m, v).is_some_and(|lit| lit.bits != 0),
+    };
     match &m.op(op).op {
         Op::Div(_) | Op::Rem(_) => {
-            let operands = m.op(op).op.operands();
-            let by = operands.get(1).copied();
-            by.is_some_and(|b| m.ty(b).is(Class::Int) && constant_of(m, b).is_none_or(|lit| lit.bits == 0))
+            let by = m.op(op).op.operands().get(1).copied();
+            by.is_some_and(|by| m.ty(by).is(Class::Int) && !never_0(by))
         }
-        Op::Load(o) => o.fill.0.is_none(),
-        Op::Store(o) => o.bounds == Bounds::All,
-        Op::AtomicAdd(o) => o.bounds == Bounds::All,
-        Op::AtomicMax(o) => o.bounds == Bounds::All,
+        Op::Load(_) | Op::Store(_) | Op::AtomicAdd(_) | Op::AtomicMax(_) => {
+            checked_access(m, op).is_some() && !is_proved(m, prover, op)
+        }
         Op::Send(_) | Op::Recv(_) | Op::Barrier(_) | Op::Assert(_) => true,
         Op::If(_) | Op::For(_) | Op::While(_) | Op::Composite(_) | Op::ReduceWith(_) | Op::ScanWith(_) => true,
         Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::MulHi(_) | Op::Fma(_) | Op::Maximum(_) | Op::Minimum(_) => false,

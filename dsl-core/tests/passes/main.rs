@@ -4,5 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bounds;
+mod facts;
 mod meaning;
 mod snapshots;

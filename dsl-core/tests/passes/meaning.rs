@@ -9,7 +9,8 @@ use tilewright_core::interp::{Interp, Options};
 use tilewright_core::ir::text::print;
 use tilewright_core::ir::{Element, Literal, Module, Type, verify};
 use tilewright_core::launch::{Arg, Backend, LaunchConfig, Ready};
-use tilewright_core::passes;
+use tilewright_core::passes::facts::Known;
+use tilewright_core::passes::{self, Optimised};
 use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
 use tilewright_core::with_elem;
@@ -86,14 +87,18 @@ fn difference(before: &Module, after: &Module) -> Option<String> {
     (a.prints != b.prints).then(|| format!("printed {:?} and {:?}", a.prints, b.prints))
 }
 
+fn optimised(m: &Module) -> Optimised {
+    passes::optimise(m, &passes::Options::default()).expect("nothing is denied")
+}
+
 type Pass = (&'static str, fn(&Module) -> Module);
 const PASSES: [Pass; 6] = [
     ("fold", passes::fold),
     ("dce", passes::dce),
     ("canonicalise", |m| passes::canonicalise(m).0),
     ("cse", |m| passes::cse(m).0),
-    ("licm", |m| passes::licm(m).0),
-    ("optimise", |m| passes::optimise(m).module),
+    ("licm", |m| passes::licm(m, &Known::default()).0),
+    ("optimise", |m| optimised(m).module),
 ];
 
 fn check(m: &Module) -> Result<(), TestCaseError> {
@@ -129,7 +134,7 @@ fn random_modules_run_and_give_the_passes_work() {
             .collect();
         let m = runnable(&bytes);
         ended += usize::from(run(&m).codes.iter().all(|code| RECORDS.contains(code)));
-        changed += usize::from(passes::optimise(&m).remarks.iter().any(|r| r.verdict == passes::Verdict::Applied));
+        changed += usize::from(optimised(&m).remarks.iter().any(|r| r.verdict == passes::Verdict::Applied));
     }
     assert!(ended >= 50 && changed >= 50, "{ended} of 100 ended, {changed} changed");
 }

@@ -1,12 +1,14 @@
 //! `tests/tir/passes/*.tir`: a kernel, then a section for each pass: `=== PASS`, the kernel after that pass, and
-//! what the pass says. `UPDATE_TIR=1` writes the sections anew; a change of them is to be read as one of the pass.
+//! what the pass says; or `=== facts`, `=== bounds`, the tables beside a module. `UPDATE_TIR=1` writes the sections anew; a change of them is to be read as one of the pass.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tilewright_core::ir::text::{print, read};
-use tilewright_core::ir::{Module, verify};
-use tilewright_core::passes::{self, Remark};
+use tilewright_core::ir::text::{print, read, value_names};
+use tilewright_core::ir::{Module, ValueId, verify};
+use tilewright_core::passes::bounds::place_checks;
+use tilewright_core::passes::facts::{Fact, Facts, Known};
+use tilewright_core::passes::{self, Options, Remark};
 
 const MARK: &str = "=== ";
 
@@ -24,16 +26,41 @@ fn run(pass: &str, m: &Module) -> (Module, Vec<Remark>) {
         "dce" => (passes::dce(m), Vec::new()),
         "canonicalise" => passes::canonicalise(m),
         "cse" => passes::cse(m),
-        "licm" => passes::licm(m),
+        "licm" => passes::licm(m, &Known::default()),
         "optimise" => {
-            let out = passes::optimise(m);
+            let out = passes::optimise(m, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
             (out.module, out.remarks)
         }
         other => panic!("there is no pass {other}"),
     }
 }
 
+/// Tables beside the module, a line for each value or access.
+fn table(name: &str, m: &Module) -> Option<String> {
+    let mut out = format!("{MARK}{name}\n");
+    match name {
+        "bounds" => {
+            let (checks, remarks) = place_checks(m, &Known::default());
+            remarks.iter().for_each(|remark| writeln!(out, "{remark}").expect("a string takes all"));
+            writeln!(out, "{}", checks.counts()).expect("a string takes all");
+        }
+        "facts" => {
+            let (facts, names) = (Facts::of(m, &Known::default()), value_names(m));
+            for v in (0..m.num_values() as u32).map(ValueId).filter(|v| m.literal(*v).is_none()) {
+                if let Some(Fact { lo, hi, divisor }) = facts.get(m, v) {
+                    writeln!(out, "{}: {lo}..={hi}, a multiple of {divisor}", names[v.index()]).expect("as above");
+                }
+            }
+        }
+        _ => return None,
+    }
+    Some(out)
+}
+
 fn section(pass: &str, m: &Module) -> String {
+    if let Some(table) = table(pass, m) {
+        return table;
+    }
     let (after, remarks) = run(pass, m);
     verify(&after).unwrap_or_else(|e| panic!("{pass}: {e}\n{}", print(&after)));
     let mut out = format!("{MARK}{pass}\n{}", print(&after));

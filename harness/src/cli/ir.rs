@@ -1,4 +1,5 @@
 //! `ir KERNEL`: the traced program as text. `ir --list`: the listed instances, one shell word a line.
+//! `--stage optimised`: after the passes, with what the launch makes known; `--remarks`: what the passes say.
 //! `ir FILE.tir`: reads, verifies and prints a file.
 
 use super::{Command, Context, Failure, Outcome, pick};
@@ -12,9 +13,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::{Module, text, verify};
+use tilewright_core::passes::{self, facts::Known};
 
 /// Limit on a file of untrusted text.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// The stages: as the tracer made it, and after the passes.
+const TRACED: &str = "traced";
+const OPTIMISED: &str = "optimised";
 
 pub(super) struct Ir;
 
@@ -24,13 +30,15 @@ impl Command for Ir {
     }
     fn flags(&self, command: clap::Command, kernels: &Kernels) -> clap::Command {
         let list = Arg::new("list").long("list").action(ArgAction::SetTrue).global(true);
-        let stage = Arg::new("stage").long("stage").value_name("STAGE").default_value("traced").global(true);
+        let stage = Arg::new("stage").long("stage").value_name("STAGE").default_value(TRACED).global(true);
+        let remarks = Arg::new("remarks").long("remarks").action(ArgAction::SetTrue).global(true);
         let loc = Arg::new("loc").long("loc").action(ArgAction::SetTrue).global(true);
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
         let file = Arg::new("path").value_name("FILE").required(true).value_parser(value_parser!(PathBuf));
         let command = command.about("Print the tile IR of a kernel or of a .tir file").args([
             list.help("List the instances, one shell word a line: of one kernel, or of all"),
-            stage.value_parser(PossibleValuesParser::new(["traced"])).help("Which form of the program"),
+            stage.value_parser(PossibleValuesParser::new([TRACED, OPTIMISED])).help("Which form of the program"),
+            remarks.help("With what the passes did, and why they did not (with --stage optimised)"),
             loc.help("With the source location of every op"),
             json.help("Results as JSON"),
         ]);
@@ -46,13 +54,13 @@ impl Command for Ir {
             None => Err(pick::no_kernel("ir", cx.kernels)),
             Some((pick::FILE, sub)) => {
                 let path = sub.get_one::<PathBuf>("path").cloned().unwrap_or_default();
-                print(&path.display().to_string(), &read(&path)?, sub, cx)
+                print(&path.display().to_string(), &read(&path)?, &Known::default(), sub, cx)
             }
             Some((name, sub)) => {
                 let instance = pick::instance(name, sub, cx.kernels)?;
                 let mut case = instance.case(Inputs::ShapesOnly, &Runtime::sim().limits())?;
-                let module = case.launch()?.trace()?;
-                print(&instance.to_string(), &module, sub, cx)
+                let ready = case.launch()?.ready()?;
+                print(&instance.to_string(), &ready.module, &Known::of(&ready), sub, cx)
             }
         }
     }
@@ -68,11 +76,38 @@ fn list(instances: &[Instance], as_json: bool, cx: &mut Context<'_>) -> Result<O
     Ok(Outcome::Done)
 }
 
-fn print(name: &str, module: &Module, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+fn print(
+    name: &str,
+    traced: &Module,
+    known: &Known,
+    matches: &ArgMatches,
+    cx: &mut Context<'_>,
+) -> Result<Outcome, Failure> {
+    let stage = matches.get_one::<String>("stage").map_or(TRACED, String::as_str);
+    let optimised = match stage {
+        OPTIMISED => {
+            let options = passes::Options { known: known.clone(), deny_in_kernel_checks: false };
+            Some(passes::optimise(traced, &options)?)
+        }
+        _ => None,
+    };
+    let module = optimised.as_ref().map_or(traced, |o| &o.module);
     let ir = if matches.get_flag("loc") { text::print_with_locs(module) } else { text::print(module) };
-    match matches.get_flag("json") {
-        true => writeln!(cx.out, "{}", json!({"instance": name, "stage": "traced", "ir": ir}))?,
-        false => write!(cx.out, "{ir}")?,
+    let said = optimised.filter(|_| matches.get_flag("remarks"));
+    if matches.get_flag("json") {
+        let mut row = json!({"instance": name, "stage": stage, "ir": ir});
+        if let Some(said) = said {
+            row["remarks"] = said.remarks.iter().map(|r| json!(r.to_string())).collect();
+            row["checks"] = json!(said.checks.counts().to_string());
+        }
+        writeln!(cx.out, "{row}")?;
+        return Ok(Outcome::Done);
+    }
+    write!(cx.out, "{ir}")?;
+    if let Some(said) = said {
+        // As comments, so that the output is still a text that can be read back.
+        said.remarks.iter().try_for_each(|remark| writeln!(cx.out, "// {remark}"))?;
+        writeln!(cx.out, "// bounds: {}", said.checks.counts())?;
     }
     Ok(Outcome::Done)
 }
