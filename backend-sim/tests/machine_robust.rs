@@ -21,6 +21,33 @@ fn damaged() -> impl Strategy<Value = String> {
     })
 }
 
+/// Comparing a word with all known ones takes time by its length, and so do the texts of many faults.
+#[test]
+fn long_words_and_many_faults_are_refused_at_once() {
+    let long = "recv_overhead".repeat(20_000);
+    let many: String = (0..60_000).map(|i| format!("k{i:x} = 1\n")).collect();
+    let files = [
+        format!("extends = \"ahbm\"\n{long} = 1\n"),
+        format!("extends = \"ahbm\"\n[hbm]\n{long} = \"1 GB/s\"\n"),
+        format!("extends = \"ahbm\"\n[hbm]\nslice_rate = \"1 {long}\"\n"),
+        format!("extends = \"ahbm\"\n{many}"),
+        format!("extends = \"ahbm\"\n[hbm]\n{many}"),
+        format!("extends = \"ahbm\"\n[hbm.slice_rate]\n{many}"),
+        format!("extends = \"ahbm\"\n[hbm]\n{}", "slice_rate = 1\n".repeat(60_000)),
+    ];
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("long-{}.toml", std::process::id()));
+    for text in files {
+        std::fs::write(&path, &text).unwrap();
+        let start = std::time::Instant::now();
+        let refused = Machine::load(path.to_str().unwrap(), &[format!("{long}=1")]).unwrap_err();
+        assert!(refused.to_string().starts_with("error[TW-E04"));
+        assert!(refused.0.len() <= 103, "{} faults", refused.0.len());
+        let took = start.elapsed();
+        assert!(took.as_secs() < 5, "{took:?} for {:?}", &text[..60]);
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
 proptest! {
     #[test]
     fn a_shown_value_reads_back(kind in kinds(), value in any::<u64>()) {

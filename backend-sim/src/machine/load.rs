@@ -21,6 +21,9 @@ const MAX_EXTENDS: usize = 8;
 /// PEs of a machine: what ids of the engine hold, with room.
 const MAX_PES: u128 = 1 << 16;
 
+/// Faults of one file that are told: what has more is no machine file, and each takes a search for the nearest word.
+const MAX_FAULTS: usize = 100;
+
 /// One value that a text gives.
 struct Assignment {
     field: FieldId,
@@ -120,6 +123,9 @@ impl Load {
         }
         let (mut name, mut extends) = (None, None);
         for (key, value) in root.get_ref() {
+            if self.faults.len() >= MAX_FAULTS {
+                break;
+            }
             let at = |range: Range<usize>| Spot { source, range };
             let mut reader = Reader { source, text: &text, faults: &mut self.faults };
             match key.get_ref().as_ref() {
@@ -144,7 +150,7 @@ impl Load {
             let cause = error.message().to_owned();
             self.faults.push(Fault::Syntax { cause, at: spot(error.span().unwrap_or(0..0)) });
         }
-        for range in duplicates {
+        for range in duplicates.into_iter().take(MAX_FAULTS) {
             let key = text.get(range.clone()).unwrap_or_default().to_owned();
             let first = first_key(root, &key, range.start).map(spot);
             self.faults.push(Fault::Duplicate { key, at: spot(range), first });
@@ -218,7 +224,13 @@ impl Reader<'_> {
             return self.unknown_top(key);
         };
         match value.get_ref().as_table() {
-            Some(fields) => fields.iter().for_each(|(key, value)| layer.extend(self.field(section, key, value))),
+            Some(fields) => {
+                for (key, value) in fields {
+                    if self.faults.len() < MAX_FAULTS {
+                        layer.extend(self.field(section, key, value));
+                    }
+                }
+            }
             None => {
                 let found = type_noun(value.get_ref());
                 let at = self.spot(value.span());
@@ -279,6 +291,7 @@ impl Reader<'_> {
             match key.get_ref().as_ref() {
                 "value" => found = Some(value),
                 "status" => status = self.status(field, value)?,
+                _ if self.faults.len() >= MAX_FAULTS => break,
                 word => {
                     let nearest = nearest(word, ["value", "status"].into_iter());
                     let at = self.spot(key.span());
@@ -401,6 +414,9 @@ fn type_noun(value: &DeValue<'_>) -> &'static str {
 
 /// The word that a misspelt one is most likely to mean, if one is near.
 fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
+    if word.len() > quantity::MAX_WORD {
+        return None;
+    }
     let near = (word.chars().count() / 2).max(2);
     let distance = |w: &str| strsim::damerau_levenshtein(word, w);
     words.map(|w| (distance(w), w)).filter(|(d, _)| *d <= near).min_by_key(|(d, _)| *d).map(|(_, w)| w.to_owned())

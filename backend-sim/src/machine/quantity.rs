@@ -292,6 +292,9 @@ impl Decimal {
     }
 }
 
+/// Bytes of a word that may be a misspelt one. The time of a comparison grows with the product of the lengths.
+pub(super) const MAX_WORD: usize = 64;
+
 fn wrong_unit(kind: Kind, unit: &str, number: &str) -> Problem {
     let owned = unit.to_owned();
     if let Some(other) = Kind::ALL.into_iter().find(|k| k.scale(unit).is_some()) {
@@ -305,10 +308,8 @@ fn wrong_unit(kind: Kind, unit: &str, number: &str) -> Problem {
     if let Some(right) = spellings().find(|name| name.eq_ignore_ascii_case(unit)) {
         return Problem::Case { unit: owned, right };
     }
-    Problem::UnknownUnit {
-        unit: owned,
-        nearest: spellings().min_by_key(|name| strsim::damerau_levenshtein(name, unit)),
-    }
+    let distance = |name: &&str| if unit.len() > MAX_WORD { 0 } else { strsim::damerau_levenshtein(name, unit) };
+    Problem::UnknownUnit { unit: owned, nearest: spellings().min_by_key(distance) }
 }
 
 /// The unit of bytes with the same prefix, if the unit is one of bits: `Gb/s`, `Gbit/s`, `Gbps`, `Kib`.
