@@ -382,3 +382,13 @@ fn a_reader_that_goes_away_is_no_error() {
 fn the_version_is_one_line() {
     assert_eq!(tilewright("--version").out, format!("tilewright {}\n", env!("CARGO_PKG_VERSION")));
 }
+
+/// After `--` the parser takes flags for plain words: the kernel would run as if none had been given.
+#[test]
+fn two_dashes_before_a_kernel_hide_no_flag() {
+    let (plain, dashed) = (tilewright("run vector_add --n=7"), tilewright("run -- vector_add --n=7"));
+    assert_eq!((plain.code, &plain.out), (0, &dashed.out), "{}", dashed.err);
+    assert!(plain.out.contains("n=7"), "{}", plain.out);
+    let wrong = tilewright("run -- vector_add --machine=missing/machine.toml");
+    assert_eq!(wrong.code, 1, "{}", wrong.out);
+}

@@ -34,6 +34,10 @@ pub(super) fn expand(args: Vec<OsString>, kernels: &Kernels) -> Result<Vec<OsStr
     let mut rest = args.into_iter().skip(2);
     for arg in rest.by_ref() {
         let text = arg.to_str().unwrap_or_default();
+        // Before a kernel `--` would make its flags plain words, which nobody reads.
+        if text == "--" && !out.iter().any(|a| a.to_str().is_some_and(|a| kernels.find(a).is_ok())) {
+            continue;
+        }
         let instance = text.split_once(':').filter(|(name, _)| kernels.find(name).is_ok());
         if let Some((name, _)) = instance {
             let settings = kernels.instance(text)?.settings;
