@@ -115,7 +115,11 @@ impl App {
             Err(failure) => failure.report(),
         }
     }
-    fn dispatch(&self, args: Vec<OsString>, out: &mut dyn Write) -> Result<Outcome, Failure> {
+    /// The same with results to `out`, and without the last word: errors go back to the caller, panics on.
+    ///
+    /// # Errors
+    /// Whatever keeps the command from its result; what cannot be read as arguments, `--help` and `--version`.
+    pub fn dispatch(&self, args: Vec<OsString>, out: &mut dyn Write) -> Result<Outcome, Failure> {
         self.kernels.check(&[pick::FILE], &pick::reserved())?;
         let args = pick::expand(args, &self.kernels)?;
         let matches = self.parser().try_get_matches_from(args)?;

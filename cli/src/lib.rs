@@ -1,0 +1,13 @@
+//! The `tilewright` command: the command line of the harness for the shipped kernels, with the published sweeps and the
+//! simulator's own benchmark. A library, so that its command line can be tested in the process that made it.
+
+mod bench;
+mod errors;
+mod sweep;
+
+use tilewright_harness::cli::App;
+
+/// The whole command line.
+pub fn app() -> App {
+    App::new(tilewright_kernels::all().with_codes(errors::CODES)).command(&sweep::Sweep).command(&bench::Bench)
+}

@@ -1,0 +1,123 @@
+//! Inputs from anywhere: `.tir` texts, machine files, arguments. Each is read, or refused with a code; nothing panics,
+//! takes longer than a second, or more memory than a GiB.
+//!
+//! `mutate`: how a text is damaged. `tir`, `machine`, `flags`: the targets. A run is a pure function of its seed, so a
+//! find is shown again by `--seed` and the number of the input (`--skip`). `main.rs` is the long version,
+//! `tests/short.rs` the one that always runs.
+
+mod flags;
+mod machine;
+mod mutate;
+mod tir;
+
+use mutate::Source;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use std::panic::{self, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+/// What one input may take.
+pub const MAX_TIME: Duration = Duration::from_secs(1);
+/// What the process may have held at once.
+pub const MAX_MEMORY_KIB: u64 = 1 << 20;
+
+/// What is fed with inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Target {
+    /// The parser and the verifier of `.tir` texts.
+    Tir,
+    /// Machine files and `--set`.
+    Machine,
+    /// Command lines.
+    Flags,
+}
+
+impl Target {
+    pub const ALL: [Target; 3] = [Target::Tir, Target::Machine, Target::Flags];
+
+    /// An input, and what is wrong with how it was taken.
+    fn input(self, from: &mut Source) -> Input {
+        match self {
+            Target::Tir => tir::input(from),
+            Target::Machine => machine::input(from),
+            Target::Flags => flags::input(from),
+        }
+    }
+}
+
+/// One input: as text, to show it, and what is done with it.
+struct Input {
+    shown: String,
+    /// Gives what is wrong with the answer, apart from panics, time and memory.
+    check: Box<dyn FnOnce() -> Result<Answer, String>>,
+}
+
+/// How an input was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Accepted,
+    Refused,
+}
+
+/// An input that was not taken well.
+#[derive(Clone, Debug)]
+pub struct Find {
+    /// Counted from 0.
+    pub number: u64,
+    pub fault: String,
+    pub input: String,
+}
+
+/// What a run tells.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub inputs: u64,
+    pub accepted: u64,
+    pub slowest: Duration,
+    pub elapsed: Duration,
+    pub finds: Vec<Find>,
+}
+
+/// Finds after which a run ends: more would be the same.
+const MAX_FINDS: usize = 20;
+
+/// Feeds a target with the inputs `skip..skip + count` of a seed.
+pub fn run(target: Target, seed: u64, skip: u64, count: u64) -> Tally {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| ())); // a find tells it
+    let begin = Instant::now();
+    let mut tally = Tally::default();
+    for number in skip..skip + count {
+        let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        let Input { shown, check } = target.input(&mut source);
+        let start = Instant::now();
+        let answer = panic::catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|p| Err(panicked(p.as_ref())));
+        let took = start.elapsed();
+        tally.inputs += 1;
+        tally.slowest = tally.slowest.max(took);
+        tally.accepted += u64::from(answer == Ok(Answer::Accepted));
+        let slow = (took > MAX_TIME).then(|| format!("took {took:.1?}"));
+        if let Some(fault) = answer.err().or(slow) {
+            tally.finds.push(Find { number, fault, input: shown });
+        }
+        if tally.finds.len() >= MAX_FINDS {
+            break;
+        }
+    }
+    tally.elapsed = begin.elapsed();
+    panic::set_hook(hook);
+    tally
+}
+
+fn panicked(payload: &dyn std::any::Any) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or(payload.downcast_ref::<String>().map(String::as_str));
+    format!("panic: {}", text.unwrap_or("without a message"))
+}
+
+/// The most memory that this process has held, where the system tells it.
+pub fn peak_memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}

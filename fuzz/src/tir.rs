@@ -1,0 +1,132 @@
+//! `.tir` texts: the shipped ones and those of the shipped kernels, damaged.
+
+use crate::mutate::Source;
+use crate::{Answer, Input};
+use std::ffi::OsString;
+use std::sync::LazyLock;
+use tilewright_core::diag::{Color, Diagnostics, render};
+use tilewright_core::ir::text::{parse, print, print_with_locs, read};
+
+const FILES: [&str; 8] = [
+    include_str!("../../tests/tir/every_op.tir"),
+    include_str!("../../tests/tir/errors/control.tir"),
+    include_str!("../../tests/tir/errors/kernel.tir"),
+    include_str!("../../tests/tir/errors/memory.tir"),
+    include_str!("../../tests/tir/errors/scopes.tir"),
+    include_str!("../../tests/tir/errors/elementwise.tir"),
+    include_str!("../../tests/tir/errors/shapes.tir"),
+    include_str!("../../dsl-core/benches/decode.tir"),
+];
+const WORDS: [&str; 58] = [
+    "kernel @k(",
+    "%n",
+    "%x",
+    "%\"b c\"",
+    "%0",
+    "=",
+    "add",
+    "div",
+    "load",
+    "store",
+    "for",
+    "while",
+    "if",
+    "else",
+    "composite",
+    "yield",
+    "reduce_with",
+    "reduce_max",
+    "scan_sum",
+    "dot",
+    "carry",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    ":",
+    ",",
+    "..",
+    "in",
+    "axis",
+    " axis 3",
+    "i1",
+    "i32",
+    "f16",
+    "f8e4m3",
+    ": tile<8x64xf16>",
+    ": tile<1xi64>",
+    "view<?x?xf16>",
+    "view_mut<?xf32>",
+    "0:i32",
+    "-1:i64",
+    "0x7c00:f16",
+    "true",
+    " loc(k.rs:1:2)",
+    " loc(a.rs:1:2 inlined at b.rs:3:4)",
+    "\"text\"",
+    "keep",
+    "limit 0:",
+    "step",
+    "stages 3",
+    "peer.3",
+    "pe.east",
+    "trans",
+    "\n",
+];
+
+/// Longer texts hold nothing that shorter ones do not, and take more time than they are worth.
+const MAX_SEED: usize = 8000;
+
+/// Every listed instance of every shipped kernel with its places, and the files, whole and kernel by kernel.
+static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let kernel =
+        |text: &str| -> Vec<String> { text.split("\nkernel ").skip(1).map(|k| format!("kernel {k}")).collect() };
+    let files = FILES.iter().flat_map(|text| kernel(&format!("\n{text}")).into_iter().chain([(*text).to_string()]));
+    files.chain(traced()).filter(|text| text.len() <= MAX_SEED).collect()
+});
+fn traced() -> Vec<String> {
+    let say = |args: &[&str]| {
+        let mut out = Vec::new();
+        let args = ["tilewright"].iter().chain(args).map(OsString::from).collect();
+        let _ = tilewright_cli::app().dispatch(args, &mut out); // no text is no seed
+        String::from_utf8(out).unwrap_or_default()
+    };
+    let instances = say(&["ir", "--list"]);
+    instances.lines().map(|instance| say(&["ir", instance, "--loc"])).collect()
+}
+
+pub fn input(from: &mut Source) -> Input {
+    let seed = &TEXTS[from.below(TEXTS.len())];
+    let text = from.damaged(seed, &WORDS);
+    let shown = text.clone();
+    Input { shown, check: Box::new(move || check(&text)) }
+}
+
+/// What is read reads back as printed, with and without places; what is refused says where and with a code.
+fn check(text: &str) -> Result<Answer, String> {
+    let module = match read(text, "k.tir") {
+        Ok(module) => module,
+        Err(refused) => return drawn(&refused),
+    };
+    for printed in [print(&module), print_with_locs(&module)] {
+        match parse(&printed, "k.tir") {
+            Ok(again) if again == module => {}
+            Ok(_) => return Err(format!("reads back as another module:\n{printed}")),
+            Err(e) => return Err(format!("{e}: its own text is refused:\n{printed}")),
+        }
+    }
+    Ok(Answer::Accepted)
+}
+fn drawn(refused: &Diagnostics) -> Result<Answer, String> {
+    for d in &refused.0 {
+        let text = render(d, Color::Never);
+        if !text.starts_with("error[TW-E02") {
+            return Err(format!("refused without a code of the IR:\n{text}"));
+        }
+    }
+    if refused.0.is_empty() { Err("refused without a reason".into()) } else { Ok(Answer::Refused) }
+}
