@@ -4,6 +4,7 @@
 pub mod cases;
 pub mod cost;
 pub mod engine;
+pub mod fidelity;
 pub mod machine;
 pub mod placement;
 pub mod report;

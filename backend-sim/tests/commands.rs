@@ -236,7 +236,7 @@ fn values_and_time_go_together_where_control_depends_on_data() {
         config: LaunchConfig { grid: ONE.pes(2), ..LaunchConfig::default() },
     };
     let report = SimBackend::new(Machine::ahbm()).execute(ready).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(report.timing.commands.get("store"), Some(&2));
+    assert_eq!(report.estimate.timing.commands.get("store"), Some(&2));
     let row = |r: usize| y.data.as_ref().unwrap().get(r * 8 + 3).as_float();
     assert_eq!([row(0), row(1), row(2)], [Some(3.0), Some(3.0), Some(0.0)]);
 }

@@ -79,7 +79,7 @@ fn json_has_the_same_rows_with_times_in_picoseconds() {
 fn the_summary_of_a_decode_run() {
     let ahbm = Machine::ahbm();
     let timing = Decode::new(8192).and_then(|d| d.time(&ahbm)).unwrap_or_else(|e| panic!("{e}"));
-    let summary = Summary::of_run(&ahbm, &timing, None);
+    let summary = Summary::of_run(&ahbm, &timing, Fidelity::Events, None);
     for row in &summary.engines {
         assert_eq!(row.classes.iter().map(|c| c.percent.0).sum::<u32>(), 1000, "{}", row.engine);
         assert_eq!(row.classes.iter().map(|c| c.time.0).sum::<u64>(), timing.wall.0 * 64, "{}", row.engine);

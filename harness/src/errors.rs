@@ -95,8 +95,8 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0809",
         title: "a backend without a clock is asked for time alone",
-        page: "`--timing-only` times a kernel without data. The reference interpreter computes values and has no clock: use \
-               the simulator, or leave the flag out.",
+        page: "`--timing-only` times a kernel without data, and `--fidelity` says how time is estimated. The reference \
+               interpreter computes values and has no clock: use the simulator, or leave the flag out.",
     },
     CodePage {
         code: "TW-E0899",
@@ -211,8 +211,8 @@ pub fn no_kernel(command: &str, kernels: &Kernels) -> Diagnostic {
         .next(format!("{command} {}", known.first().unwrap_or(&"KERNEL")))
 }
 
-pub fn no_clock(target: Target) -> Diagnostic {
-    Diagnostic::new("TW-E0809", format!("--timing-only: the target {target} has no clock")).next("--target sim")
+pub fn no_clock(flag: &str, target: Target) -> Diagnostic {
+    Diagnostic::new("TW-E0809", format!("{flag}: the target {target} has no clock")).next("--target sim")
 }
 
 pub fn internal(what: &str) -> Diagnostic {

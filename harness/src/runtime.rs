@@ -9,6 +9,7 @@ use tilewright_core::check::{self, Remark, Shape};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::{self, Interp};
 use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
+use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
 use tilewright_sim::report::{EngineSummary, Fidelity, Summary};
 use tilewright_sim::timing::{SimBackend, Timing};
@@ -32,6 +33,10 @@ pub enum Report {
 pub struct SimReport {
     pub timing: Timing,
     pub summary: Summary,
+    /// If it was asked for.
+    pub roofline: Option<Roofline>,
+    /// Between the three fidelities, if all were asked for.
+    pub gap: Option<Gap>,
     /// The lines that the kernel printed, program by program.
     pub prints: Vec<String>,
 }
@@ -78,7 +83,17 @@ impl Runtime {
     pub fn timing_only(self) -> Result<Runtime, Diagnostics> {
         match self {
             Runtime::Sim(sim) => Ok(Runtime::Sim(Box::new(sim.timing_only()))),
-            Runtime::Reference(_) => Err(errors::no_clock(self.target()).into()),
+            Runtime::Reference(_) => Err(errors::no_clock("--timing-only", self.target()).into()),
+        }
+    }
+    /// The same at another fidelity.
+    ///
+    /// # Errors
+    /// The backend has no clock.
+    pub fn fidelity(self, choice: Choice) -> Result<Runtime, Diagnostics> {
+        match self {
+            Runtime::Sim(sim) => Ok(Runtime::Sim(Box::new(sim.at(choice)))),
+            Runtime::Reference(_) => Err(errors::no_clock("--fidelity", self.target()).into()),
         }
     }
     /// The same, with races between programs and reads of unwritten elements as errors.
@@ -123,8 +138,9 @@ impl Backend for Runtime {
         match self {
             Runtime::Sim(sim) => {
                 let run = sim.execute(launch)?;
-                let summary = Summary::of_run(&sim.machine, &run.timing, None);
-                Ok(Report::Sim(Box::new(SimReport { timing: run.timing, summary, prints: run.prints })))
+                let Estimate { fidelity, timing, roofline, gap } = run.estimate;
+                let summary = Summary::of_run(&sim.machine, &timing, fidelity, None);
+                Ok(Report::Sim(Box::new(SimReport { timing, summary, roofline, gap, prints: run.prints })))
             }
             Runtime::Reference(interp) => interp.execute(launch).map(Report::Reference),
         }
@@ -166,7 +182,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Report::Sim(sim) => write!(f, "{}", sim.summary),
+            Report::Sim(sim) => sim.fmt(f),
             Report::Reference(outcome) => write!(f, "{}, {} ops run", Target::Reference, outcome.steps),
         }
     }
@@ -187,6 +203,8 @@ impl SimReport {
             metric("events", *events),
         ];
         metrics.extend(self.summary.engines.iter().flat_map(shares));
+        metrics.extend(self.roofline.iter().flat_map(bounds));
+        metrics.extend(self.gap.iter().flat_map(gaps));
         metrics
     }
     fn facts(&self) -> Facts {
@@ -195,12 +213,47 @@ impl SimReport {
             fact("backend", from.backend),
             fact("machine", format!("{} ({}); {}", from.machine, from.machine_hash, from.note)),
             fact("fidelity", from.fidelity),
-            fact("event hash", from.event_hash),
         ];
+        facts.extend(from.event_hash.map(|hash| fact("event hash", hash)));
         facts.extend(assumed(&from.assumed));
         facts.extend(set(from.set.iter().map(|s| format!("{} = {}", s.field, s.value))));
         facts
     }
+}
+
+/// The gap, if there is one; the bounds of a roofline; then the summary.
+impl fmt::Display for SimReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.gap, &self.roofline) {
+            (Some(gap), _) => writeln!(f, "{gap}")?,
+            (None, Some(roofline)) => {
+                writeln!(f, "{}", roofline.why())?;
+                roofline.own.iter().skip(1).try_for_each(|bound| writeln!(f, "then {bound}"))?;
+            }
+            (None, None) => {}
+        }
+        write!(f, "{}", self.summary)
+    }
+}
+
+/// The largest bound of each resource.
+fn bounds(roofline: &Roofline) -> impl Iterator<Item = Metric> {
+    let all = roofline.own.iter().chain(&roofline.shared);
+    all.map(|b| metric(&format!("bound_{}_us", b.resource.name().replace('-', "_")), b.time.as_us()))
+}
+
+/// The three times, the gaps between them, and why.
+fn gaps(gap: &Gap) -> [Metric; 8] {
+    [
+        metric("roofline_us", gap.roofline.as_us()),
+        metric("schedule_us", gap.schedule.as_us()),
+        metric("events_us", gap.events.as_us()),
+        metric("schedule_over_roofline_percent", gap.schedule_percent()),
+        metric("events_over_schedule_percent", gap.events_percent()),
+        metric("roofline_why", gap.bounds.why()),
+        metric("schedule_why", gap.why_schedule()),
+        metric("events_why", gap.why_events()),
+    ]
 }
 
 /// Percent of an engine's time in each class.

@@ -34,8 +34,6 @@ contract_codes! {
         "Every length of a tensor and of a tile is at least 1, a tile has at most 4194304 elements, and a tensor at most 2^40.";
     Accumulator = "TW-E0559", "the accumulator cannot hold the product",
         "f16 products accumulate in f16 or f32, bf16 products in f32.";
-    Divides = "TW-E0558", "a length must be a multiple of another",
-        "The kernel works in whole tiles along this axis.";
     Number = "TW-E0560", "a number lies outside its range",
         "A probability of dropout lies from 0 up to, but without, 1: what is kept is divided by 1 - p. The epsilon of a norm is positive, or a constant row would be divided by zero. Any other number must be finite in f32, the type in which kernels take it.";
 }

@@ -3,7 +3,7 @@
 
 use super::fabric::{Cx, Fabric, FabricSpec, Notice, PeIx};
 use super::ipcq::{Link, Message};
-use super::{Clock, Recorder, Wheel};
+use super::{Clock, Recorder, Sharing, Wheel};
 use crate::machine::Machine;
 use crate::units::{Bytes, Ps};
 
@@ -17,7 +17,7 @@ impl Bench {
     fn with(set: impl Fn(&mut FabricSpec)) -> Bench {
         let mut spec = FabricSpec::from(&Machine::ahbm());
         set(&mut spec);
-        let mut fabric = Fabric::new(spec);
+        let mut fabric = Fabric::new(spec, Sharing::Shared);
         let mut record = Recorder::new(1);
         for _ in 0..2 {
             fabric.add_cube();

@@ -8,9 +8,9 @@ use crate::units::Ps;
 pub enum Kind {
     /// The CPU of a PE goes on. Target: PE.
     Cpu,
-    /// The port of a PE has served its current job. Target: PE.
+    /// The port of a PE has served its current job. Target: port.
     Port,
-    /// The egress of a cube has served its current flit. Target: cube.
+    /// The egress of a cube has served its current flit. Target: egress.
     Egress,
     /// A read has arrived. Target: request.
     ReadDone,

@@ -1,12 +1,13 @@
 //! The hardware of the cubes in use: ports, slices, egress servers, message channels, composite units. One event at a
 //! time goes in; what a program must know comes out as a notice. Reads and writes are in `memory.rs`, messages in
-//! `ipcq.rs`, composite commands in `composite.rs`.
+//! `ipcq.rs`, composite commands in `composite.rs`; who shares a port or an egress, in `lanes.rs`.
 
 use super::clock::Clock;
 use super::composite::{CompositeSpec, CompositeUnit};
 use super::event::{Event, EventSet, Kind};
 use super::fifo::Fifo;
 use super::ipcq::Channel;
+use super::lanes::{Lanes, Sharing};
 use super::memory::{Egress, Request, Slab, Stream};
 use super::record::Recorder;
 use crate::machine::Machine;
@@ -92,10 +93,13 @@ pub struct Fabric {
     pub(super) whole_flit: Ps,
     pub(super) whole_read_flit: Ps,
     pub(super) whole_egress_flit: Ps,
+    /// Per PE, or per lane if there are lanes.
     pub(super) ports: Vec<Fifo<PortJob>>,
-    /// Per slice: requests of PEs of the same cube, and of other cubes.
+    /// Likewise: requests of PEs of the same cube, and of other cubes.
     pub(super) streams: Vec<[Stream; 2]>,
+    /// Per cube, or per lane.
     pub(super) egress: Vec<Egress>,
+    pub(super) lanes: Option<Lanes>,
     pub(super) requests: Slab<Request>,
     pub(super) channels: Vec<Channel>,
     pub(super) composites: Vec<CompositeUnit>,
@@ -103,7 +107,7 @@ pub struct Fabric {
 
 impl Fabric {
     /// A fabric without cubes.
-    pub fn new(spec: FabricSpec) -> Fabric {
+    pub fn new(spec: FabricSpec, sharing: Sharing) -> Fabric {
         let flit = spec.flit.0;
         let whole_flit = spec.slice_rate.time_for(flit);
         Fabric {
@@ -114,6 +118,10 @@ impl Fabric {
             ports: Vec::new(),
             streams: Vec::new(),
             egress: Vec::new(),
+            lanes: match sharing {
+                Sharing::Shared => None,
+                Sharing::Private => Some(Lanes::default()),
+            },
             requests: Slab::default(),
             channels: Vec::new(),
             composites: Vec::new(),
@@ -121,28 +129,34 @@ impl Fabric {
     }
     /// Adds the next cube with its PEs.
     pub fn add_cube(&mut self) {
-        let pes = self.ports.len() + self.spec.pes_per_cube as usize;
-        self.ports.resize_with(pes, Fifo::default);
-        self.streams.resize_with(pes, Default::default);
+        let pes = self.num_pes() + self.spec.pes_per_cube as usize;
         self.composites.resize_with(pes, CompositeUnit::default);
-        self.egress.push(Egress::default());
+        if self.lanes.is_none() {
+            self.ports.resize_with(pes, Fifo::default);
+            self.streams.resize_with(pes, Default::default);
+            self.egress.push(Egress::default());
+        }
     }
     pub fn num_pes(&self) -> usize {
-        self.ports.len()
+        self.composites.len()
     }
     /// The cube of a PE, by its number among those in use.
     pub fn cube_of(&self, pe: PeIx) -> u32 {
         pe.0 / self.spec.pes_per_cube
     }
-    /// The time for which a PE's port was taken.
-    pub fn port_busy(&self, pe: PeIx) -> Ps {
-        self.ports[pe.index()].busy()
+    /// The time for which each PE's port was taken: the sum over its lanes, if it has any.
+    pub fn port_busy(&self) -> Vec<Ps> {
+        let mut busy = vec![Ps::ZERO; self.num_pes()];
+        for (port, server) in (0..).zip(&self.ports) {
+            busy[self.home_of(port).index()] += server.busy();
+        }
+        busy
     }
     /// Runs one event.
     pub fn handle<Q: EventSet>(&mut self, cx: &mut Cx<Q>, e: Event) -> Option<Notice> {
         match e.kind {
             Kind::Cpu => Some(Notice::Cpu(PeIx(e.target))),
-            Kind::Port => self.port_done(cx, PeIx(e.target)),
+            Kind::Port => self.port_done(cx, e.target),
             Kind::Egress => self.egress_done(cx, e.target),
             Kind::ReadDone => self.read_done(cx, e.target),
             Kind::WriteDone => self.write_done(cx, e.target),
@@ -169,13 +183,13 @@ impl Fabric {
         }
     }
     /// Queues a job at a port.
-    pub(super) fn port<Q: EventSet>(&mut self, cx: &mut Cx<Q>, pe: PeIx, service: Ps, job: PortJob) {
-        if let Some(service) = self.ports[pe.index()].push(service, job) {
-            cx.clock.after(service, Kind::Port, pe.0);
+    pub(super) fn port<Q: EventSet>(&mut self, cx: &mut Cx<Q>, port: u32, service: Ps, job: PortJob) {
+        if let Some(service) = self.ports[port as usize].push(service, job) {
+            cx.clock.after(service, Kind::Port, port);
         }
     }
-    fn port_done<Q: EventSet>(&mut self, cx: &mut Cx<Q>, pe: PeIx) -> Option<Notice> {
-        let notice = match self.ports[pe.index()].finish() {
+    fn port_done<Q: EventSet>(&mut self, cx: &mut Cx<Q>, port: u32) -> Option<Notice> {
+        let notice = match self.ports[port as usize].finish() {
             Some(PortJob::Read { request, bytes }) => {
                 self.read_flit_out(cx, request, bytes);
                 None
@@ -191,8 +205,8 @@ impl Fabric {
             Some(PortJob::Receive { channel }) => self.flit_received(cx, channel),
             None => None,
         };
-        if let Some(service) = self.ports[pe.index()].start_next() {
-            cx.clock.after(service, Kind::Port, pe.0);
+        if let Some(service) = self.ports[port as usize].start_next() {
+            cx.clock.after(service, Kind::Port, port);
         }
         notice
     }

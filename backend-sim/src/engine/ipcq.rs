@@ -8,6 +8,7 @@
 
 use super::event::{EventSet, Kind};
 use super::fabric::{Cx, Fabric, Notice, PeIx, PortJob};
+use super::lanes::Usage;
 use super::record::Engine;
 use crate::units::{Bytes, Ps};
 use std::collections::VecDeque;
@@ -87,6 +88,9 @@ impl Channel {
     }
     pub fn history(&self) -> History {
         self.history
+    }
+    pub fn link(&self) -> Link {
+        self.link
     }
     /// Sender and receiver.
     pub fn ends(&self) -> (PeIx, PeIx) {
@@ -200,9 +204,12 @@ impl Fabric {
         self.send_flit(cx, channel);
     }
     fn send_flit<Q: EventSet>(&mut self, cx: &mut Cx<Q>, channel: u32) {
-        let Some(s) = self.channels[channel as usize].sending else { return };
+        let c = &self.channels[channel as usize];
+        let Some(s) = c.sending else { return };
+        let (from, bytes) = (c.from, s.left.min(self.spec.flit.0));
         let service = self.flit_time(s.left) + self.spec.send_flit_overhead;
-        self.port(cx, s.at, service, PortJob::Send { channel });
+        let port = self.port_of(s.at, from, Usage::Send { channel }, bytes);
+        self.port(cx, port, service, PortJob::Send { channel });
     }
     fn flit_time(&self, left: u64) -> Ps {
         if left >= self.spec.flit.0 { self.whole_flit } else { self.spec.slice_rate.time_for(left) }
@@ -216,7 +223,9 @@ impl Fabric {
             Link::Cube => self.spec.cube_rate.time_for(bytes) + self.spec.cube_flit_overhead,
             Link::Sip => self.spec.sip_rate.time_for(bytes) + self.spec.cube_flit_overhead,
         };
-        self.port(cx, s.next, service, PortJob::Receive { channel });
+        let from = c.from;
+        let port = self.port_of(s.next, from, Usage::Receive { channel }, bytes);
+        self.port(cx, port, service, PortJob::Receive { channel });
     }
     pub(super) fn flit_received<Q: EventSet>(&mut self, cx: &mut Cx<Q>, channel: u32) -> Option<Notice> {
         let (now, flit) = (cx.clock.now(), self.spec.flit.0);

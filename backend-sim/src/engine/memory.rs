@@ -5,6 +5,7 @@
 use super::event::{EventSet, Kind};
 use super::fabric::{Cx, Fabric, Notice, PeIx, PortJob};
 use super::fifo::Fifo;
+use super::lanes::Usage;
 use super::record::Engine;
 use crate::units::{Bytes, Ps};
 use std::collections::VecDeque;
@@ -58,7 +59,9 @@ pub(super) enum Owner {
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pe: PeIx,
-    home: PeIx,
+    /// The port that its flits pass, and the egress behind it.
+    port: u32,
+    egress: u32,
     owner: Owner,
     /// Log start.
     start: Ps,
@@ -85,8 +88,8 @@ pub(super) struct Stream {
 enum Follow {
     /// Hands the next flit of the request to the port.
     Flit(u32),
-    /// Goes on to the next request of the slice's remote or local stream.
-    Request { home: PeIx, remote: bool },
+    /// Goes on to the next request of the port's remote or local stream.
+    Request { port: u32, remote: bool },
 }
 
 /// The server of everything that a cube serves to other cubes.
@@ -115,9 +118,11 @@ impl Fabric {
         cx.record.begin(pe.0, Engine::Dma, now);
         cx.record.sums.write_bytes += bytes.0;
         let owner = Owner::Command { tag };
+        let port = self.port_of(home, pe, Usage::Store, bytes.0);
         let request = self.requests.insert(Request {
             pe,
-            home,
+            port,
+            egress: 0,
             owner,
             start: now,
             extra,
@@ -126,7 +131,7 @@ impl Fabric {
             out: 1,
             remote: false,
         });
-        self.port(cx, home, self.spec.slice_rate.time_for(bytes.0), PortJob::Write { request });
+        self.port(cx, port, self.spec.slice_rate.time_for(bytes.0), PortJob::Write { request });
     }
     #[allow(clippy::too_many_arguments, reason = "one call from each kind of reader; the facts of a request")]
     pub(super) fn enqueue<Q: EventSet>(
@@ -141,17 +146,23 @@ impl Fabric {
     ) {
         let flits = bytes.0.div_ceil(self.spec.flit.0).max(1) as u32;
         let remote = self.cube_of(pe) != self.cube_of(home);
-        let request =
-            Request { pe, home, owner, start, extra, left: bytes.0.max(1), in_port: flits, out: flits, remote };
+        let usage = match owner {
+            Owner::Command { .. } => Usage::Load,
+            Owner::Tile { .. } => Usage::Tile,
+        };
+        let port = self.port_of(home, pe, usage, bytes.0);
+        let egress = self.egress_of(home, port);
+        let left = bytes.0.max(1);
+        let request = Request { pe, port, egress, owner, start, extra, left, in_port: flits, out: flits, remote };
         let request = self.requests.insert(request);
-        let stream = &mut self.streams[home.index()][usize::from(remote)];
+        let stream = &mut self.streams[port as usize][usize::from(remote)];
         stream.queue.push_back(request);
         if !stream.busy {
-            self.next_request(cx, home, remote);
+            self.next_request(cx, port, remote);
         }
     }
-    fn next_request<Q: EventSet>(&mut self, cx: &mut Cx<Q>, home: PeIx, remote: bool) {
-        let stream = &mut self.streams[home.index()][usize::from(remote)];
+    fn next_request<Q: EventSet>(&mut self, cx: &mut Cx<Q>, port: u32, remote: bool) {
+        let stream = &mut self.streams[port as usize][usize::from(remote)];
         let next = stream.queue.pop_front();
         stream.busy = next.is_some();
         if let Some(request) = next {
@@ -165,23 +176,23 @@ impl Fabric {
         if r.left == 0 {
             return;
         }
-        let (bytes, home) = (r.left.min(flit), r.home);
+        let (bytes, port) = (r.left.min(flit), r.port);
         r.left -= bytes;
         let service = if bytes == flit {
             self.whole_read_flit
         } else {
             self.spec.slice_rate.time_for(bytes).max(self.spec.min_flit_read)
         };
-        self.port(cx, home, service, PortJob::Read { request, bytes });
+        self.port(cx, port, service, PortJob::Read { request, bytes });
     }
     pub(super) fn read_flit_out<Q: EventSet>(&mut self, cx: &mut Cx<Q>, request: u32, bytes: u64) {
         let r = self.requests.get_mut(request);
         r.in_port -= 1;
-        let (home, remote) = (r.home, r.remote);
+        let (port, egress_at, remote) = (r.port, r.egress, r.remote);
         let follow = if r.left > 0 {
             Some(Follow::Flit(request))
         } else if r.in_port == 0 {
-            Some(Follow::Request { home, remote })
+            Some(Follow::Request { port, remote })
         } else {
             None
         };
@@ -191,34 +202,33 @@ impl Fabric {
         }
         let service =
             if bytes == self.spec.flit.0 { self.whole_egress_flit } else { self.spec.egress_rate.time_for(bytes) };
-        let cube = self.cube_of(home);
-        let egress = &mut self.egress[cube as usize];
+        let egress = &mut self.egress[egress_at as usize];
         egress.inside += 1;
         let room = egress.inside < self.spec.egress_buffer;
         if let Some(service) = egress.server.push(service, request) {
-            cx.clock.after(service, Kind::Egress, cube);
+            cx.clock.after(service, Kind::Egress, egress_at);
         }
         match follow {
-            Some(f) if !room => self.egress[cube as usize].stalled.push_back(f),
+            Some(f) if !room => self.egress[egress_at as usize].stalled.push_back(f),
             follow => self.follow(cx, follow),
         }
     }
     fn follow<Q: EventSet>(&mut self, cx: &mut Cx<Q>, follow: Option<Follow>) {
         match follow {
             Some(Follow::Flit(request)) => self.next_flit(cx, request),
-            Some(Follow::Request { home, remote }) => self.next_request(cx, home, remote),
+            Some(Follow::Request { port, remote }) => self.next_request(cx, port, remote),
             None => {}
         }
     }
-    pub(super) fn egress_done<Q: EventSet>(&mut self, cx: &mut Cx<Q>, cube: u32) -> Option<Notice> {
-        let egress = &mut self.egress[cube as usize];
+    pub(super) fn egress_done<Q: EventSet>(&mut self, cx: &mut Cx<Q>, at: u32) -> Option<Notice> {
+        let egress = &mut self.egress[at as usize];
         let request = egress.server.finish()?;
         egress.inside -= 1;
         self.flit_arrived(cx, request);
-        let stalled = self.egress[cube as usize].stalled.pop_front();
+        let stalled = self.egress[at as usize].stalled.pop_front();
         self.follow(cx, stalled);
-        if let Some(service) = self.egress[cube as usize].server.start_next() {
-            cx.clock.after(service, Kind::Egress, cube);
+        if let Some(service) = self.egress[at as usize].server.start_next() {
+            cx.clock.after(service, Kind::Egress, at);
         }
         None
     }

@@ -1,6 +1,6 @@
 //! The machine description: typed fields (`spec`), the rows they come from (`table`), numbers with units (`quantity`),
-//! reading (`load`, texts in `source`, faults in `errors`, their pages in `codes`), printing (`print`), and the start of
-//! several users (`skew`).
+//! reading (`load`, texts in `source`, faults in `errors`, their pages in `codes`), printing (`print`), the JSON Schema
+//! of files (`schema`), and the start of several users (`skew`).
 //! A `Machine` is complete and each value in range once it exists. Not here: what the constants do (the engine).
 
 mod codes;
@@ -8,6 +8,7 @@ mod errors;
 mod load;
 mod print;
 pub mod quantity;
+mod schema;
 mod skew;
 mod source;
 mod spec;
@@ -15,6 +16,7 @@ mod table;
 
 pub use codes::CODES;
 pub use quantity::{Factor, Kind};
+pub use schema::schema;
 pub use spec::{
     Barrier, Composite, Cpu, Egress, Gemm, Hbm, LaunchSkew, Machine, Math, Queue, Scratch, Sip, Topology, field,
 };

@@ -5,5 +5,6 @@
 mod provenance;
 mod summary;
 
-pub use provenance::{Fidelity, Hash, Provenance, SetField};
+pub use crate::fidelity::Fidelity;
+pub use provenance::{Hash, Provenance, SetField};
 pub use summary::{ClassShare, EngineSummary, Percent, Spread, Summary};

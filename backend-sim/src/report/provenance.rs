@@ -1,24 +1,9 @@
 //! Where a result comes from: it stands beside every number that leaves the simulator.
 
+use crate::fidelity::Fidelity;
 use crate::machine::{FieldId, FieldSet, Machine, Status};
 use serde::{Serialize, Serializer};
 use std::fmt;
-
-/// How much of the machine a time accounts for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fidelity {
-    /// Every event of every server, contention included.
-    Events,
-}
-
-impl fmt::Display for Fidelity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Fidelity::Events => "events",
-        })
-    }
-}
 
 /// A 64-bit hash, 16 hexadecimal digits wherever it is shown: JSON numbers would lose its low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +37,8 @@ pub struct Provenance {
     pub fidelity: Fidelity,
     /// Of the random input; `None`: the run had none.
     pub seed: Option<u64>,
-    pub event_hash: Hash,
+    /// None of a roofline, which has no events.
+    pub event_hash: Option<Hash>,
     pub note: &'static str,
     /// Fields that a price of the run came from and that are assumed: the mark of a result.
     pub assumed: Vec<&'static str>,
@@ -77,7 +63,7 @@ impl Provenance {
             machine_hash: Hash(machine.hash()),
             fidelity,
             seed,
-            event_hash: Hash(event_hash),
+            event_hash: (fidelity != Fidelity::Roofline).then_some(Hash(event_hash)),
             note: "model, not validated on hardware",
             assumed: used.iter().filter(with(Status::Assumed)).map(FieldId::path).collect(),
             set: FieldId::all().filter(with(Status::Set)).map(set).collect(),
@@ -96,7 +82,10 @@ impl fmt::Display for Provenance {
         if let Some(seed) = self.seed {
             write!(f, ", seed {seed}")?;
         }
-        write!(f, ", event hash {}; {}", self.event_hash, self.note)?;
+        if let Some(hash) = self.event_hash {
+            write!(f, ", event hash {hash}")?;
+        }
+        write!(f, "; {}", self.note)?;
         if !self.assumed.is_empty() {
             write!(f, "\n* assumed, never measured or published: {}", self.assumed.join(", "))?;
         }

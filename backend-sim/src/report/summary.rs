@@ -1,7 +1,8 @@
 //! What every engine did or waited for, over all PEs of a run.
 
-use super::provenance::{Fidelity, Provenance};
+use super::provenance::Provenance;
 use crate::engine::{Class, Engine, Stalls};
+use crate::fidelity::Fidelity;
 use crate::machine::Machine;
 use crate::timing::Timing;
 use crate::units::Ps;
@@ -70,8 +71,12 @@ pub struct Summary {
 
 impl Summary {
     /// Of a timing run on this machine; `seed`: of its random input.
-    pub fn of_run(machine: &Machine, timing: &Timing, seed: Option<u64>) -> Summary {
-        let provenance = Provenance::of(machine, &timing.fields, Fidelity::Events, seed, timing.event_hash);
+    pub fn of_run(machine: &Machine, timing: &Timing, fidelity: Fidelity, seed: Option<u64>) -> Summary {
+        let provenance = Provenance::of(machine, &timing.fields, fidelity, seed, timing.event_hash);
+        if fidelity == Fidelity::Roofline {
+            // Sums know nothing of what an engine waits for.
+            return Summary { wall: timing.wall, pes: timing.pes.len(), engines: Vec::new(), provenance };
+        }
         Summary::of(timing.wall, timing.pes.iter().map(|pe| &pe.stalls), provenance)
     }
     /// `pes`: the times of each PE, which for each engine sum to the wall.
@@ -136,6 +141,9 @@ fn ps<S: Serializer>(time: &Ps, s: S) -> Result<S::Ok, S::Error> {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:.3} us on {} PEs{}", self.wall.as_us(), self.pes, self.provenance.mark())?;
+        if self.engines.is_empty() {
+            return write!(f, "{}", self.provenance);
+        }
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         let classes = Class::ALL.iter().map(|c| c.name());

@@ -1,9 +1,11 @@
-//! The simulator as a backend: values by the core's interpreter, time by the timing pass, over one and the same module.
+//! The simulator as a backend: values by the core's interpreter, time by the timing pass or a rougher estimate of the same
+//! programs, over one and the same module.
 
 use super::hardware::mesh;
 use super::launch::{Launch, Operand, User};
-use super::result::{Limits, Timing};
-use super::time;
+use super::result::Limits;
+use super::sim::Compiled;
+use crate::fidelity::{self, Choice, Estimate};
 use crate::machine::Machine;
 use crate::units::Ps;
 use std::sync::Arc;
@@ -28,6 +30,8 @@ pub enum Values {
 pub struct SimBackend {
     pub machine: Machine,
     pub values: Values,
+    /// How time is found.
+    pub fidelity: Choice,
     pub limits: Limits,
     /// Of the functional run; its mesh is the machine's.
     pub options: Options,
@@ -36,7 +40,7 @@ pub struct SimBackend {
 /// What a run tells besides values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    pub timing: Timing,
+    pub estimate: Estimate,
     /// What the programs printed; nothing without values.
     pub prints: Vec<String>,
 }
@@ -45,11 +49,24 @@ impl SimBackend {
     /// Values and time, with the usual limits.
     pub fn new(machine: Machine) -> SimBackend {
         let options = Options { mesh: mesh(&machine), ..Options::default() };
-        SimBackend { machine, values: Values::Computed, limits: Limits::default(), options }
+        SimBackend {
+            machine,
+            values: Values::Computed,
+            fidelity: Choice::default(),
+            limits: Limits::default(),
+            options,
+        }
     }
     /// Time alone.
     pub fn timing_only(self) -> SimBackend {
         SimBackend { values: Values::TimingOnly, ..self }
+    }
+    /// The same at another fidelity.
+    pub fn at(self, fidelity: Choice) -> SimBackend {
+        SimBackend { fidelity, ..self }
+    }
+    fn estimate(&self, user: User<'_>) -> Result<Estimate, Diagnostics> {
+        fidelity::estimate(&Compiled::of(&self.machine, &[user])?, self.fidelity, self.limits)
     }
     fn computed(&self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
         // The functional run takes the arguments; timing needs only what they look like, and its control trace.
@@ -67,8 +84,8 @@ impl SimBackend {
         Launch::check(&self.machine, &user(None))?;
         let outcome = interp::run(launch, &self.options)?;
         let control: &ControlTrace = &outcome.control;
-        let timing = time(&self.machine, &[user(Some(control))], self.limits)?;
-        Ok(Report { timing, prints: outcome.prints })
+        let estimate = self.estimate(user(Some(control)))?;
+        Ok(Report { estimate, prints: outcome.prints })
     }
 }
 
@@ -81,8 +98,8 @@ impl Backend for SimBackend {
         match self.values {
             Values::Computed => self.computed(launch),
             Values::TimingOnly => {
-                let timing = time(&self.machine, &[User::alone(&launch.module, &launch)], self.limits)?;
-                Ok(Report { timing, prints: Vec::new() })
+                let estimate = self.estimate(User::alone(&launch.module, &launch))?;
+                Ok(Report { estimate, prints: Vec::new() })
             }
         }
     }

@@ -9,6 +9,7 @@ use super::hardware::{Direction, Hardware, Seat};
 use super::launch::Launch;
 use super::program::{Command, EngineRecord, Instr, Job, Part, PlaceValue, Program, ScalarSlot};
 use super::scratch::{Pending, Room, Scratch, TileIx, wait_class};
+use super::tally::Tally;
 use crate::engine::composite::StreamedTiles;
 use crate::engine::ipcq::Message;
 use crate::engine::{Class, EventSet, Kind};
@@ -72,6 +73,7 @@ pub struct Cpu {
     composites: VecDeque<Flight>,
     pub commands: u64,
     pub cycles: u64,
+    pub tally: Tally,
     free_steps: u64,
     /// Words of the control trace that were used.
     traced: usize,
@@ -99,6 +101,7 @@ impl Cpu {
             composites: VecDeque::new(),
             commands: 0,
             cycles: 0,
+            tally: Tally::default(),
             free_steps: 0,
             traced: 0,
         }
@@ -127,6 +130,7 @@ impl Cpu {
                 Instr::Spend { time } => {
                     if self.phase == Phase::Start {
                         self.phase = Phase::Engaged;
+                        self.tally.spend(time);
                         hw.cx.record.cpu(self.seat.ix.0, Class::Busy, hw.cx.clock.now());
                         hw.cx.clock.after(time, Kind::Cpu, self.seat.ix.0);
                         return Ok(());
@@ -309,6 +313,7 @@ impl Cpu {
         }
         self.commands += 1;
         self.cycles += c.cycles;
+        self.tally.spend(time);
         self.free_steps = 0;
         hw.issued[self.seat.launch as usize][number as usize] += 1;
         self.phase = Phase::Issued;
@@ -378,12 +383,16 @@ impl Cpu {
         let (pe, now) = (self.seat.ix, hw.cx.clock.now());
         match c.job {
             Job::Engine { engine, record, time } => {
-                let sums = &mut hw.cx.record.sums;
-                match record {
-                    EngineRecord::Gemm => sums.gemm += time,
-                    EngineRecord::Math => sums.math += time,
-                    EngineRecord::Copy => sums.copy += time,
-                }
+                let (sums, tally) = (&mut hw.cx.record.sums, &mut self.tally);
+                let (sum, of_pe) = match record {
+                    EngineRecord::Gemm => (&mut sums.gemm, &mut tally.dots),
+                    EngineRecord::Math => (&mut sums.math, &mut tally.math),
+                    EngineRecord::Copy => (&mut sums.copy, &mut tally.math),
+                };
+                *sum += time;
+                *of_pe += time;
+                tally.open();
+                tally.spend(sh.engine_overhead);
                 hw.cx.record.log(pe.0, now, now + time);
                 hw.cx.record.run(pe.0, engine, now, time);
                 self.phase = Phase::Engaged;
@@ -399,6 +408,7 @@ impl Cpu {
                 }
                 let tile = sh.program.tiles[c.waits.range()].first().map_or(TileIx::NONE, |s| self.scratch.at(*s));
                 self.scratch.begin_use(tile);
+                self.tally.logged();
                 let message = Message { bytes: Bytes(ty.bytes()), tag: tile.0, command: number };
                 hw.fabric.send(&mut hw.cx, channel, message);
             }
@@ -438,6 +448,7 @@ impl Cpu {
         let tile = sh.program.made[c.makes.range()].first().map_or(TileIx::NONE, |m| self.scratch.at(m.slot));
         let parts = hw.requests.len() as u32;
         if parts > 0 {
+            self.tally.open();
             self.scratch.set_pending(tile, Pending::Load(parts));
         }
         for i in 0..hw.requests.len() {
@@ -449,6 +460,9 @@ impl Cpu {
     fn store<Q: EventSet>(&mut self, sh: Shared<'_>, hw: &mut Hardware<'_, Q>, access: u32, extra: Ps, c: &Command) {
         let access = &sh.program.accesses[access as usize];
         hw.access(sh.launch, access, self.seat, &self.scalars, Direction::Write);
+        if !hw.requests.is_empty() {
+            self.tally.open();
+        }
         // Indices that are loaded stand before the value.
         let tile = sh.program.tiles[c.waits.range()].last().map_or(TileIx::NONE, |s| self.scratch.at(*s));
         for i in 0..hw.requests.len() {
@@ -467,6 +481,8 @@ impl Cpu {
             job.streamed = share_tiles(tiles, hw.requests.iter().map(|r| (r.home, r.bytes.0, r.extra)));
             hw.cx.record.sums.stream_bytes += tiles * job.streamed_tile.0;
         }
+        self.tally.tiles += Ps(job.multiply.0.saturating_mul(job.outputs.saturating_mul(job.depth)));
+        self.tally.logged();
         let results: Vec<TileIx> = sh.program.made[c.makes.range()].iter().map(|m| self.scratch.at(m.slot)).collect();
         let operands: Vec<TileIx> = sh.program.tiles[c.waits.range()].iter().map(|s| self.scratch.at(*s)).collect();
         for tile in &results {

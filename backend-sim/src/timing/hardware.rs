@@ -5,7 +5,7 @@ use super::launch::Launch;
 use super::program::{Access, ScalarSlot};
 use crate::engine::fabric::Cx;
 use crate::engine::ipcq::Link;
-use crate::engine::{EventSet, Fabric, Kind, PeIx};
+use crate::engine::{EventSet, Fabric, Kind, PeIx, Sharing};
 use crate::machine::{FieldSet, Machine, field};
 use crate::placement::{self, Distance};
 use crate::units::{Bytes, Ps};
@@ -64,10 +64,10 @@ pub struct Seat {
 }
 
 impl<'a, Q: EventSet> Hardware<'a, Q> {
-    pub fn new(machine: &'a Machine, cx: Cx<Q>, launches: usize) -> Hardware<'a, Q> {
+    pub fn new(machine: &'a Machine, cx: Cx<Q>, launches: usize, sharing: Sharing) -> Hardware<'a, Q> {
         Hardware {
             cx,
-            fabric: Fabric::new(machine.into()),
+            fabric: Fabric::new(machine.into(), sharing),
             machine,
             pes_per_cube: machine.pes_per_cube(),
             numbers: vec![None; machine.num_cubes()],
@@ -107,6 +107,12 @@ impl<'a, Q: EventSet> Hardware<'a, Q> {
     }
     fn number(&self, sip: usize, cube: usize) -> Option<u32> {
         self.numbers.get(sip * self.machine.cubes_per_sip() + cube).copied().flatten()
+    }
+    /// By number of a cube in use: its place in the machine.
+    pub fn cubes_in_use(&self) -> Vec<usize> {
+        let mut used: Vec<(u32, usize)> = (0..).zip(&self.numbers).filter_map(|(at, n)| Some(((*n)?, at))).collect();
+        used.sort_unstable();
+        used.into_iter().map(|(_, at)| at).collect()
     }
     fn num_ports(&self) -> usize {
         NAMED_PORTS + self.pes_per_cube

@@ -1,7 +1,8 @@
 //! The timing pass: how long a kernel takes, command by command as its author wrote it.
 //! `launch.rs`: what is timed. `slice.rs`, `uses.rs`, `compile.rs`, `lower.rs`, `composite.rs`: from a module to a program.
 //! `cpu.rs`, `scratch.rs`: a PE that runs one. `hardware.rs`: what it hands commands to. `sim.rs`: the run. `result.rs`,
-//! `errors.rs`: what comes out. `backend.rs`: the launch interface. Not here: values (the core's interpreter), prices (`cost`).
+//! `tally.rs`, `errors.rs`: what comes out. `backend.rs`: the launch interface. Not here: values (the core's interpreter),
+//! prices (`cost`), rougher times of the same programs (`fidelity`).
 
 mod backend;
 mod compile;
@@ -16,13 +17,15 @@ mod result;
 mod scratch;
 mod sim;
 mod slice;
+mod tally;
 mod uses;
 
 pub use backend::{Report, SimBackend, Values};
 pub use errors::CODES;
 pub use launch::{Operand, User};
-pub use result::{Limits, PeTiming, Timing};
-pub use sim::time_with;
+pub use result::{Demand, Limits, PeTiming, Place, Timing, Traffic};
+pub use sim::{Compiled, time_with};
+pub use tally::Tally;
 
 use crate::engine::Wheel;
 use crate::machine::Machine;

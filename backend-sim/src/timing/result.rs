@@ -1,7 +1,9 @@
 //! What a timing run tells.
 
+use super::tally::Tally;
+use crate::engine::ipcq::Link;
 use crate::engine::record::LogSums;
-use crate::engine::{Class, Engine, Stalls};
+use crate::engine::{Class, Engine, Stalls, Usage};
 use crate::machine::FieldSet;
 use crate::units::{Bytes, Ps};
 use std::collections::BTreeMap;
@@ -59,6 +61,36 @@ pub struct PeTiming {
     pub port_busy: Ps,
     /// The most scratch that was held at once.
     pub scratch_peak: Bytes,
+}
+
+/// A PE by its place in the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Cubes of all SIPs are counted through.
+    pub cube: usize,
+    pub pe: usize,
+}
+
+/// What programs asked of the hardware, however long it took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Demand {
+    /// By user of a slice, and how it uses it.
+    pub traffic: Vec<Traffic>,
+    /// By program.
+    pub pes: Vec<(Place, Tally)>,
+}
+
+/// Bytes that one PE moved through the port of a PE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// Whose port.
+    pub home: Place,
+    /// Whose load, store or message.
+    pub user: Place,
+    pub usage: Usage,
+    /// Of a message: what lies between the PEs.
+    pub link: Option<Link>,
+    pub bytes: Bytes,
 }
 
 /// When a run is given up.

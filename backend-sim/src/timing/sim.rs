@@ -1,4 +1,5 @@
-//! A run: users' programs on the hardware of one machine, event by event, until nothing is left to happen.
+//! A run: users' programs on the hardware of one machine, event by event, until nothing is left to happen. The same
+//! programs may run several times, with servers that users share and without (`Sharing`).
 
 use super::compile::compile;
 use super::cpu::{Cpu, Shared, Wait};
@@ -6,11 +7,11 @@ use super::errors::{Fault, Stop};
 use super::hardware::{Hardware, Seat};
 use super::launch::{Launch, User};
 use super::program::Program;
-use super::result::{Limits, PeTiming, Timing};
+use super::result::{Demand, Limits, PeTiming, Place, Timing, Traffic};
 use super::scratch::TileIx;
 use crate::engine::fabric::{Cx, Notice};
 use crate::engine::record::Extent;
-use crate::engine::{Clock, EventSet, Kind, PeIx, Recorder};
+use crate::engine::{Clock, EventSet, Kind, PeIx, Recorder, Sharing};
 use crate::machine::Machine;
 use crate::units::{Bytes, Ps};
 use std::collections::BTreeMap;
@@ -24,20 +25,57 @@ use tilewright_core::ir::{Op, OpId};
 /// # Errors
 /// What does not fit a launch or the machine, what cannot be timed, and what went wrong in the run.
 pub fn time_with<Q: EventSet>(machine: &Machine, users: &[User<'_>], limits: Limits) -> Result<Timing, Diagnostics> {
-    let mut faults = Diagnostics::default();
-    let mut compiled = Vec::new();
-    for user in users {
-        let launch = Launch::check(machine, user);
-        match launch.and_then(|launch| Ok((compile(machine, &launch)?, launch))) {
-            Ok(pair) => compiled.push(pair),
-            Err(found) => faults.0.extend(found.0),
+    Compiled::of(machine, users)?.time::<Q>(limits)
+}
+
+/// Launches that fit a machine, with their programs: what every fidelity starts from.
+#[derive(Debug)]
+pub struct Compiled<'a> {
+    machine: &'a Machine,
+    launches: Vec<Launch<'a>>,
+    programs: Vec<Program>,
+}
+
+impl<'a> Compiled<'a> {
+    /// # Errors
+    /// What does not fit a launch or the machine, and what cannot be timed.
+    pub fn of(machine: &'a Machine, users: &'a [User<'a>]) -> Result<Compiled<'a>, Diagnostics> {
+        let mut faults = Diagnostics::default();
+        let mut compiled = Vec::new();
+        for user in users {
+            let launch = Launch::check(machine, user);
+            match launch.and_then(|launch| Ok((compile(machine, &launch)?, launch))) {
+                Ok(pair) => compiled.push(pair),
+                Err(found) => faults.0.extend(found.0),
+            }
         }
+        faults.finish()?;
+        let (programs, launches) = compiled.into_iter().unzip();
+        Ok(Compiled { machine, launches, programs })
     }
-    faults.finish()?;
-    let (programs, launches): (Vec<Program>, Vec<Launch<'_>>) = compiled.into_iter().unzip();
-    let mut sim = Sim::<Q>::new(machine, &launches, &programs, limits)?;
-    sim.run()?;
-    Ok(sim.finish())
+    pub fn machine(&self) -> &'a Machine {
+        self.machine
+    }
+    /// Every event of every server, with the event set `Q`.
+    ///
+    /// # Errors
+    /// What went wrong in the run.
+    pub fn time<Q: EventSet>(&self, limits: Limits) -> Result<Timing, Diagnostics> {
+        Ok(self.ran::<Q>(limits, Sharing::Shared)?.finish().0)
+    }
+    /// The same without contention, and what the programs asked of the hardware meanwhile.
+    ///
+    /// # Errors
+    /// What went wrong in the run.
+    pub fn time_uncontended<Q: EventSet>(&self, limits: Limits) -> Result<(Timing, Demand), Diagnostics> {
+        let sim = self.ran::<Q>(limits, Sharing::Private)?;
+        Ok(sim.finish())
+    }
+    fn ran<Q: EventSet>(&self, limits: Limits, sharing: Sharing) -> Result<Sim<'_, Q>, Diagnostics> {
+        let mut sim = Sim::<Q>::new(self.machine, &self.launches, &self.programs, limits, sharing)?;
+        sim.run()?;
+        Ok(sim)
+    }
 }
 
 struct Sim<'a, Q> {
@@ -56,9 +94,10 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
         launches: &'a [Launch<'a>],
         programs: &'a [Program],
         limits: Limits,
+        sharing: Sharing,
     ) -> Result<Sim<'a, Q>, Diagnostics> {
         let cx = Cx { clock: Clock::default(), record: Recorder::new(launches.len()) };
-        let mut hw = Hardware::new(machine, cx, launches.len());
+        let mut hw = Hardware::new(machine, cx, launches.len(), sharing);
         hw.issued = programs.iter().map(|p| vec![0; p.commands.len()]).collect();
         let mut sim = Sim { machine, launches, programs, cpus: Vec::new(), hw, limits };
         for number in 0..launches.len() {
@@ -224,7 +263,8 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
         .collect()
     }
 
-    fn finish(self) -> Timing {
+    fn finish(self) -> (Timing, Demand) {
+        let demand = self.demand();
         let mut fields = self.hw.fields;
         self.programs.iter().for_each(|p| fields.extend(p.fields.iter()));
         let (commands, composite_math_ops) = self.counts();
@@ -234,7 +274,7 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
         let n_pe = (0..self.cpus.len()).filter(|pe| record.logged(*pe)).count() as u64;
         let (all, sums) = (wall(record.extent()), record.sums);
         let stalls = record.stalls(clock.now());
-        let fabric = &self.hw.fabric;
+        let port_busy = self.hw.fabric.port_busy();
         let pes = self
             .cpus
             .iter()
@@ -247,10 +287,10 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
             commands: cpu.commands,
             cycles: cpu.cycles,
             stalls,
-            port_busy: fabric.port_busy(cpu.seat.ix),
+            port_busy: port_busy[cpu.seat.ix.index()],
             scratch_peak: Bytes(cpu.scratch.peak()),
         });
-        Timing {
+        let timing = Timing {
             wall: all,
             users,
             n_pe,
@@ -261,7 +301,22 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
             fields,
             events: clock.events(),
             event_hash: clock.hash(),
-        }
+        };
+        (timing, demand)
+    }
+    /// What went over each lane.
+    fn demand(&self) -> Demand {
+        let (cubes, pes) = (self.hw.cubes_in_use(), self.machine.pes_per_cube());
+        let place = |pe: PeIx| Place { cube: cubes[pe.index() / pes], pe: pe.index() % pes };
+        let traffic = self.hw.fabric.lanes().iter().map(|lane| Traffic {
+            home: place(lane.home),
+            user: place(lane.user),
+            usage: lane.usage,
+            link: lane.link,
+            bytes: lane.bytes,
+        });
+        let seats = self.cpus.iter().filter(|c| (c.seat.pe as usize) < self.launches[c.seat.launch as usize].grid.pes);
+        Demand { traffic: traffic.collect(), pes: seats.map(|cpu| (place(cpu.seat.ix), cpu.tally)).collect() }
     }
     fn counts(&self) -> (BTreeMap<&'static str, u64>, u64) {
         let (mut commands, mut math_ops) = (BTreeMap::new(), 0);

@@ -3,14 +3,17 @@
 use super::Failure;
 use crate::errors;
 use crate::target::Target;
-use clap::{Arg, ArgAction, ArgMatches, builder::EnumValueParser, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, builder::EnumValueParser, builder::PossibleValuesParser, value_parser};
 use std::io::IsTerminal;
 use tilewright_core::diag::{Diagnostic, Diagnostics};
 use tilewright_core::launch::Grid;
+use tilewright_sim::fidelity::{Choice, Fidelity};
 use tilewright_sim::machine::Machine;
 
 /// The machine that is used where none is named.
 const SHIPPED: &str = "ahbm";
+
+const FIDELITIES: [&str; 4] = [Fidelity::Roofline.name(), Fidelity::Schedule.name(), Fidelity::Events.name(), "all"];
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +86,7 @@ pub(super) fn target_arg() -> Arg {
         .help("Where to run")
 }
 
-/// `--grid`, `--queue-depth`, `--timing-only`, `--check-races`.
+/// `--grid`, `--queue-depth`, `--timing-only`, `--check-races`, `--fidelity`.
 pub(super) fn launch_args() -> Vec<Arg> {
     vec![
         Arg::new("grid")
@@ -104,14 +107,20 @@ pub(super) fn launch_args() -> Vec<Arg> {
             .action(ArgAction::SetTrue)
             .conflicts_with("timing-only")
             .help("Report PEs that access memory without a barrier between them, and reads of unwritten elements"),
+        Arg::new("fidelity")
+            .long("fidelity")
+            .value_name("FIDELITY")
+            .value_parser(PossibleValuesParser::new(FIDELITIES))
+            .help("How time is estimated [default: events]; `all`: each of them and the gaps between"),
     ]
 }
 
 impl Common {
     pub fn of(matches: &ArgMatches) -> Common {
+        let (machine, sets) = machine(matches);
         Common {
-            machine: matches.get_one::<String>("machine").cloned().unwrap_or_else(|| SHIPPED.to_string()),
-            sets: matches.get_many::<String>("set").map(|sets| sets.cloned().collect()).unwrap_or_default(),
+            machine,
+            sets,
             format: match (matches.get_flag("json"), matches.get_flag("csv")) {
                 (true, _) => Format::Json,
                 (false, true) => Format::Csv,
@@ -135,6 +144,18 @@ impl Common {
     pub fn open_machine(&self) -> Result<Machine, Diagnostics> {
         Machine::load(&self.machine, &self.sets)
     }
+}
+
+/// The values of [`machine_args`].
+pub(super) fn machine(matches: &ArgMatches) -> (String, Vec<String>) {
+    let machine = matches.get_one::<String>("machine").cloned().unwrap_or_else(|| SHIPPED.to_string());
+    (machine, matches.get_many::<String>("set").map(|sets| sets.cloned().collect()).unwrap_or_default())
+}
+
+/// The value of `--fidelity`, if it was given.
+pub(super) fn fidelity(matches: &ArgMatches) -> Option<Choice> {
+    let word = matches.get_one::<String>("fidelity")?;
+    Some(Fidelity::ALL.into_iter().find(|f| f.name() == word).map_or(Choice::All, Choice::One))
 }
 
 /// The value of `--grid`, if it was given.

@@ -9,6 +9,7 @@ mod args;
 mod explain;
 mod internal;
 mod ir;
+mod machine;
 mod pick;
 mod progress;
 mod run;
@@ -90,7 +91,7 @@ pub struct App {
 
 impl App {
     pub fn new(kernels: Kernels) -> App {
-        App { kernels, commands: vec![&run::Run, &ir::Ir, &verify::Verify, &explain::Explain] }
+        App { kernels, commands: vec![&run::Run, &ir::Ir, &verify::Verify, &machine::MachineFile, &explain::Explain] }
     }
     /// Adds a command.
     pub fn command(mut self, command: &'static dyn Command) -> App {

@@ -8,6 +8,7 @@ use crate::runtime::{Report, Runtime};
 use crate::target::Target;
 use clap::ArgMatches;
 use tilewright_core::launch::{Backend, Grid};
+use tilewright_sim::fidelity::Choice;
 
 pub(super) struct Run;
 
@@ -31,6 +32,9 @@ impl Command for Run {
         }
         if options.check_races {
             runtime = runtime.check_races();
+        }
+        if let Some(choice) = options.fidelity {
+            runtime = runtime.fidelity(choice)?;
         }
 
         let mut case = instance.case(options.inputs, &runtime.limits())?;
@@ -63,6 +67,7 @@ struct Options {
     timing_only: bool,
     check_races: bool,
     check: bool,
+    fidelity: Option<Choice>,
     inputs: Inputs,
     common: Common,
 }
@@ -78,6 +83,7 @@ impl Options {
             timing_only,
             check_races: matches.get_flag("check-races"),
             check: !matches.get_flag("no-check"),
+            fidelity: args::fidelity(matches),
             inputs: if timing_only { Inputs::ShapesOnly } else { Inputs::Random { seed } },
             common: Common::of(matches),
         })
