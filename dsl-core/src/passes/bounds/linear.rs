@@ -53,6 +53,8 @@ pub struct Prover<'m> {
     facts: Facts,
     /// By region: the loop whose body it is.
     loops: Vec<Option<OpId>>,
+    /// By op: it stands in a loop that takes no turn.
+    never: Vec<bool>,
 }
 
 impl<'m> Prover<'m> {
@@ -63,10 +65,23 @@ impl<'m> Prover<'m> {
                 loops[o.body.index()] = Some(op);
             }
         });
-        Prover { m, known, facts: Facts::of(m, known), loops }
+        let (facts, mut never) = (Facts::of(m, known), vec![false; m.num_ops()]);
+        m.each_op(&mut |op| {
+            if let Op::For(o) = &m.op(op).op
+                && let (Some(lo), Some(hi)) = (facts.get(m, o.range.lo), facts.get(m, o.range.hi))
+                && lo.lo >= hi.hi
+            {
+                m.walk(o.body, &mut |inner| never[inner.index()] = true);
+            }
+        });
+        Prover { m, known, facts, loops, never }
     }
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+    /// Whether the op stands in a loop that takes no turn. That spares its check, but does not make it safe elsewhere.
+    pub fn never_runs(&self, op: OpId) -> bool {
+        self.never[op.index()]
     }
     /// The axes of the view along which it cannot tell that every place of the access exists.
     pub fn open_axes(&self, at: &Access, ty: Type) -> Vec<usize> {
