@@ -19,8 +19,8 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0591",
         title: "a kernel asks for a parameter that it does not declare",
-        page: "The kernel's `case` function reads a parameter that is not in its table of parameters, or reads it as \
-               something it is not. Declare it: `Param::integer(\"n\", 1..=4096, \"256\", \"elements\")`.",
+        page: "The kernel's `case` function reads a parameter that is not in its table of parameters, reads it as \
+               something it is not, or has no entry for a word that it allows. Declare it: `Param::integer(\"n\", 1..=4096, \"256\", \"elements\")`.",
     },
     CodePage {
         code: "TW-E0592",
@@ -130,9 +130,11 @@ pub fn undeclared(name: &str, declared: &[Param]) -> Diagnostic {
         .next("add a row to the kernel's table of parameters")
 }
 
-pub fn not_an_element(name: &str, found: &str) -> Diagnostic {
-    Diagnostic::new("TW-E0591", format!("--{name} is `{found}`, which the kernel reads as an element type"))
-        .next("declare the parameter with names of element types: f16, bf16, f32, …")
+/// A kernel's table of entries lacks a word that its parameter allows: a mistake in the kernel's `case`.
+pub fn no_entry<'a>(name: &str, found: &str, words: impl Iterator<Item = &'a str>) -> Diagnostic {
+    Diagnostic::new("TW-E0591", format!("the kernel has no entry for `--{name} {found}`"))
+        .note(format!("it has: {}", words.collect::<Vec<_>>().join(", ")))
+        .next(format!("add an entry for `{found}`, or take the word out of the parameter's declaration"))
 }
 
 /// The tensors of a case do not fit; both sizes in bytes.

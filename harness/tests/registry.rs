@@ -98,3 +98,35 @@ fn defaults_and_listed_instances_are_checked_against_their_parameters() {
      = more: tilewright explain TW-E0592
     ");
 }
+
+#[test]
+fn a_word_without_an_entry_is_refused_with_the_words_that_have_one() {
+    const CHOICE: &[Param] = &[Param::one_of("elem", &["f16", "f32", "f64"], "f16", "")];
+    let pick = |word: &str| {
+        Settings::new(CHOICE).with("elem", word).pick("elem", &[("f16", 2), ("f32", 4)]).map_err(|e| e.to_string())
+    };
+    assert_eq!(pick("f16"), Ok(2));
+    assert_eq!(pick("f32"), Ok(4));
+    assert_snapshot!(pick("f64").unwrap_err(), @r"
+    error[TW-E0591]: the kernel has no entry for `--elem f64`
+     |
+     = note: it has: f16, f32
+     = next: add an entry for `f64`, or take the word out of the parameter's declaration
+     = more: tilewright explain TW-E0591
+    ");
+    // What the parameter does not allow never gets to the table.
+    assert_snapshot!(pick("i8").unwrap_err(), @r"
+    error[TW-E0590]: --elem cannot be `i8`
+     |
+     = note: allowed: f16, f32, f64
+     = next: --elem f16
+     = more: tilewright explain TW-E0590
+    ");
+    assert_snapshot!(Settings::new(CHOICE).pick("mode", &[("f16", 2)]).unwrap_err(), @r"
+    error[TW-E0591]: the kernel reads a parameter `mode` that it does not declare
+     |
+     = note: declared: elem
+     = next: add a row to the kernel's table of parameters
+     = more: tilewright explain TW-E0591
+    ");
+}

@@ -8,7 +8,7 @@ use crate::to_f64;
 use ndarray::Array1;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 /// Counters a program takes at once: each gives four words, for four elements.
 pub const BLOCK: usize = 256;
@@ -73,10 +73,16 @@ pub const DROPOUT: KernelDef = KernelDef {
         "elem=bf16,n=4097,p=0.5,mask-seed=4294967295",
         "elem=f32,n=1025,p=0.999",
     ],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::BF16 => DropoutCase::<bf16>::boxed(s, inputs),
-        ElemType::F32 => DropoutCase::<f32>::boxed(s, inputs),
-        _ => DropoutCase::<f16>::boxed(s, inputs),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", DropoutCase::<f16>::boxed),
+                ("bf16", DropoutCase::<bf16>::boxed),
+                ("f32", DropoutCase::<f32>::boxed),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -89,7 +95,7 @@ struct DropoutCase<T> {
 }
 
 impl<T: Float> DropoutCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let n = [s.integer("n")?];
         let p = number("p", s.number("p")?, 0.0..1.0)?;
         let seed = u32::try_from(s.integer("mask-seed")?).unwrap_or(u32::MAX);

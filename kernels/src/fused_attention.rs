@@ -11,7 +11,7 @@ use crate::{open, to_f64};
 use ndarray::{Array3, ArrayView3, Axis as Dim, s};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 /// Rows of q a program works on, and tokens of k and v it takes a step.
 pub const BLOCK: [usize; 2] = [64, 64];
@@ -107,10 +107,16 @@ pub const FUSED_ATTENTION: KernelDef = KernelDef {
         "causal=yes,elem=f16,t-q=65,s-kv=97,d-head=40",
         "causal=yes,elem=f32,t-q=70,s-kv=3,d-head=63",
     ],
-    case: |s, inputs, limits| match s.elem("elem")? {
-        ElemType::BF16 => AttentionCase::<bf16>::boxed(s, inputs, limits),
-        ElemType::F32 => AttentionCase::<f32>::boxed(s, inputs, limits),
-        _ => AttentionCase::<f16>::boxed(s, inputs, limits),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", AttentionCase::<f16>::boxed),
+                ("bf16", AttentionCase::<bf16>::boxed),
+                ("f32", AttentionCase::<f32>::boxed),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -150,7 +156,7 @@ impl<T: Float + DotInto<f32>> AttentionCase<T> {
             k: inputs.uniform("k", tokens, -2.0..2.0),
             v: inputs.uniform("v", tokens, -1.0..1.0),
             o: inputs.output(queries),
-            causal: s.text("causal")? == "yes",
+            causal: s.pick("causal", &[("yes", true), ("no", false)])?,
         }))
     }
 }

@@ -11,7 +11,7 @@ use crate::to_f64;
 use ndarray::{Array2, ArrayView2, s};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 /// A row of the table.
 #[derive(Value)]
@@ -161,10 +161,16 @@ pub const GROUPED_GEMM: KernelDef = KernelDef {
         "elem=f32,problems=11,m=65,n=9,k=70",
         "elem=f32,problems=2,m=0",
     ],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::BF16 => GroupedCase::<bf16>::boxed(s, inputs),
-        ElemType::F32 => GroupedCase::<f32>::boxed(s, inputs),
-        _ => GroupedCase::<f16>::boxed(s, inputs),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", GroupedCase::<f16>::boxed),
+                ("bf16", GroupedCase::<bf16>::boxed),
+                ("f32", GroupedCase::<f32>::boxed),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -177,7 +183,7 @@ struct GroupedCase<T> {
 }
 
 impl<T: Float + DotInto<f32>> GroupedCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (problems, m, n, k) = (s.integer("problems")?, s.integer("m")?, s.integer("n")?, s.integer("k")?);
         // All different: the first is flat and wide, the last tall and narrow. The first of several has no rows at all.
         let size = |g: usize| {

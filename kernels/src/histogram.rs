@@ -7,7 +7,7 @@ use crate::to_f64;
 use ndarray::Array1;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, MakeCase, Param, Rule, Settings};
 
 /// Elements compared at once, and the bins they are compared with.
 pub const BLOCK: [usize; 2] = [256, 64];
@@ -62,9 +62,15 @@ pub const HISTOGRAM: KernelDef = KernelDef {
         "elem=i32,n=1,bins=1",
         "elem=u32,n=2049,bins=65",
     ],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::U32 => HistogramCase::<u32>::boxed(s, inputs, 0.0),
-        _ => HistogramCase::<i32>::boxed(s, inputs, -0.125),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("i32", |s, inputs, _| HistogramCase::<i32>::boxed(s, inputs, -0.125)),
+                ("u32", |s, inputs, _| HistogramCase::<u32>::boxed(s, inputs, 0.0)),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -77,10 +83,9 @@ impl<T: Int> HistogramCase<T> {
     /// `low`: the smallest element of spread values, as a share of the bins.
     fn boxed(s: &Settings, inputs: Inputs, low: f64) -> Result<Box<dyn Case>, Diagnostics> {
         let (n, bins) = (s.integer("n")?, s.integer("bins")?);
-        let numbers = match s.text("values")? {
-            "one-bin" => ((bins / 2) as f64, (bins / 2) as f64),
-            _ => (bins as f64 * low, bins as f64 * (1.25 + low)),
-        };
+        let middle = (bins / 2) as f64;
+        let spread = (bins as f64 * low, bins as f64 * (1.25 + low));
+        let numbers = s.pick("values", &[("spread", spread), ("one-bin", (middle, middle))])?;
         let x = inputs.uniform("x", [n], numbers.0..numbers.1);
         Ok(Box::new(HistogramCase::<T> { x, counts: inputs.zeros([bins]) }))
     }

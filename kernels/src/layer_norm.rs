@@ -9,7 +9,7 @@ use crate::{open, to_f64};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 /// Rows a program normalises at once.
 pub const ROWS: usize = 4;
@@ -67,10 +67,12 @@ pub const LAYER_NORM: KernelDef = KernelDef {
         "elem=bf16,rows=33,columns=17",
         "elem=f32,rows=7,columns=1000",
     ],
-    case: |s, inputs, limits| match s.elem("elem")? {
-        ElemType::BF16 => NormCase::<bf16>::boxed(s, inputs, limits),
-        ElemType::F32 => NormCase::<f32>::boxed(s, inputs, limits),
-        _ => NormCase::<f16>::boxed(s, inputs, limits),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[("f16", NormCase::<f16>::boxed), ("bf16", NormCase::<bf16>::boxed), ("f32", NormCase::<f32>::boxed)],
+        )?;
+        case(s, inputs, limits)
     },
 };
 

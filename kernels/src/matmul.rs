@@ -6,7 +6,7 @@ use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 /// Rows and columns of c a program makes at once, and how much of K it takes a step.
 pub const BLOCK: [usize; 3] = [64, 64, 64];
@@ -59,10 +59,16 @@ pub const MATMUL: KernelDef = KernelDef {
         Param::one_of("elem", &["f16", "bf16", "f32"], "f16", "element type"),
     ],
     instances: &["elem=f16", "elem=bf16", "elem=f32", "elem=f16,m=1,n=1,k=1", "elem=f32,m=65,n=100,k=33"],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::BF16 => MatmulCase::<bf16>::boxed(s, inputs),
-        ElemType::F32 => MatmulCase::<f32>::boxed(s, inputs),
-        _ => MatmulCase::<f16>::boxed(s, inputs),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", MatmulCase::<f16>::boxed),
+                ("bf16", MatmulCase::<bf16>::boxed),
+                ("f32", MatmulCase::<f32>::boxed),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -73,7 +79,7 @@ struct MatmulCase<T> {
 }
 
 impl<T: Float + DotInto<f32>> MatmulCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));
         Ok(Box::new(MatmulCase::<T> { a, b, c: inputs.output([m, n]) }))

@@ -9,7 +9,7 @@ use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 #[device]
 fn leaky_relu<S: Shape>(x: Tile<f32, S>, slope: Scalar<f32>) -> Tile<f32, S> {
@@ -56,10 +56,12 @@ pub const MATMUL_LEAKY_RELU: KernelDef = KernelDef {
         "elem=bf16,m=63,n=65,k=130,slope=-0.5",
         "elem=f32,m=129,n=7,k=100,slope=0",
     ],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::BF16 => LeakyCase::<bf16>::boxed(s, inputs),
-        ElemType::F32 => LeakyCase::<f32>::boxed(s, inputs),
-        _ => LeakyCase::<f16>::boxed(s, inputs),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[("f16", LeakyCase::<f16>::boxed), ("bf16", LeakyCase::<bf16>::boxed), ("f32", LeakyCase::<f32>::boxed)],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -71,7 +73,7 @@ struct LeakyCase<T> {
 }
 
 impl<T: Float + DotInto<f32>> LeakyCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let slope = number("slope", s.number("slope")?, f64::from(f32::MIN)..=f64::from(f32::MAX))?;
         let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));

@@ -9,7 +9,7 @@ use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, MakeCase, Param, Rule, Settings};
 
 /// Rows of blocks that are worked through together.
 pub const BAND: usize = 4;
@@ -64,13 +64,19 @@ pub const PERSISTENT_MATMUL: KernelDef = KernelDef {
         "elem=f16,m=1,n=1,k=1",
         "elem=f32,m=330,n=70,k=33,cubes=3",
     ],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::BF16 => PersistentCase::<bf16, f32>::boxed(s, inputs, -1.0..1.0),
-        ElemType::F32 => PersistentCase::<f32, f32>::boxed(s, inputs, -1.0..1.0),
-        ElemType::F64 => PersistentCase::<f64, f64>::boxed(s, inputs, -1.0..1.0),
-        ElemType::I8 => PersistentCase::<i8, i32>::boxed(s, inputs, -128.0..128.0),
-        ElemType::U8 => PersistentCase::<u8, i32>::boxed(s, inputs, 0.0..256.0),
-        _ => PersistentCase::<f16, f32>::boxed(s, inputs, -1.0..1.0),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", |s, inputs, _| PersistentCase::<f16, f32>::boxed(s, inputs, -1.0..1.0)),
+                ("bf16", |s, inputs, _| PersistentCase::<bf16, f32>::boxed(s, inputs, -1.0..1.0)),
+                ("f32", |s, inputs, _| PersistentCase::<f32, f32>::boxed(s, inputs, -1.0..1.0)),
+                ("f64", |s, inputs, _| PersistentCase::<f64, f64>::boxed(s, inputs, -1.0..1.0)),
+                ("i8", |s, inputs, _| PersistentCase::<i8, i32>::boxed(s, inputs, -128.0..128.0)),
+                ("u8", |s, inputs, _| PersistentCase::<u8, i32>::boxed(s, inputs, 0.0..256.0)),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 

@@ -9,7 +9,7 @@ use crate::to_f64;
 use ndarray::Array1;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, MakeCase, Param, Rule, Settings};
 
 /// Elements of a tile.
 pub const BLOCK: usize = 512;
@@ -72,14 +72,20 @@ pub const PREFIX_SUM: KernelDef = KernelDef {
         "elem=f32,n=1",
         "elem=i32,n=10001,cubes=3",
     ],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::F16 => PrefixCase::<f16, f32>::boxed(s, inputs, -1.0..1.0),
-        ElemType::BF16 => PrefixCase::<bf16, f32>::boxed(s, inputs, -1.0..1.0),
-        ElemType::F64 => PrefixCase::<f64, f64>::boxed(s, inputs, -1.0..1.0),
-        ElemType::I32 => PrefixCase::<i32, i32>::boxed(s, inputs, -100.0..100.0),
-        ElemType::U32 => PrefixCase::<u32, u32>::boxed(s, inputs, 0.0..100.0),
-        ElemType::I64 => PrefixCase::<i64, i64>::boxed(s, inputs, -1e12..1e12),
-        _ => PrefixCase::<f32, f32>::boxed(s, inputs, -1.0..1.0),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", |s, inputs, _| PrefixCase::<f16, f32>::boxed(s, inputs, -1.0..1.0)),
+                ("bf16", |s, inputs, _| PrefixCase::<bf16, f32>::boxed(s, inputs, -1.0..1.0)),
+                ("f32", |s, inputs, _| PrefixCase::<f32, f32>::boxed(s, inputs, -1.0..1.0)),
+                ("f64", |s, inputs, _| PrefixCase::<f64, f64>::boxed(s, inputs, -1.0..1.0)),
+                ("i32", |s, inputs, _| PrefixCase::<i32, i32>::boxed(s, inputs, -100.0..100.0)),
+                ("u32", |s, inputs, _| PrefixCase::<u32, u32>::boxed(s, inputs, 0.0..100.0)),
+                ("i64", |s, inputs, _| PrefixCase::<i64, i64>::boxed(s, inputs, -1e12..1e12)),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 

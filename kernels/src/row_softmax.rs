@@ -7,7 +7,7 @@ use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 #[kernel]
 pub fn row_softmax<T: Float, const N: usize>(x: View<T, 2>, y: ViewMut<T, 2>, #[comptime] columns: usize) {
@@ -40,10 +40,16 @@ pub const ROW_SOFTMAX: KernelDef = KernelDef {
         Param::one_of("elem", &["f16", "bf16", "f32"], "f16", "element type"),
     ],
     instances: &["elem=f16", "elem=bf16", "elem=f32", "elem=f16,rows=7,columns=1", "elem=f32,rows=3,columns=1000"],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::BF16 => SoftmaxCase::<bf16>::boxed(s, inputs),
-        ElemType::F32 => SoftmaxCase::<f32>::boxed(s, inputs),
-        _ => SoftmaxCase::<f16>::boxed(s, inputs),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", SoftmaxCase::<f16>::boxed),
+                ("bf16", SoftmaxCase::<bf16>::boxed),
+                ("f32", SoftmaxCase::<f32>::boxed),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -53,7 +59,7 @@ struct SoftmaxCase<T> {
 }
 
 impl<T: Float> SoftmaxCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let dims = [s.integer("rows")?, s.integer("columns")?];
         Ok(Box::new(SoftmaxCase::<T> { x: inputs.uniform("x", dims, -8.0..8.0), y: inputs.output(dims) }))
     }

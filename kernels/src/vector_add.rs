@@ -6,7 +6,7 @@ use crate::to_f64;
 use ndarray::{Array1, ArrayView1};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
 
 /// Elements a program adds at once.
 pub const BLOCK: usize = 1024;
@@ -34,12 +34,18 @@ pub const VECTOR_ADD: KernelDef = KernelDef {
         Param::one_of("elem", &["f16", "bf16", "f32", "f64", "i32"], "f32", "element type"),
     ],
     instances: &["elem=f16", "elem=bf16", "elem=f32", "elem=f64", "elem=i32", "elem=f32,n=1", "elem=f16,n=70001"],
-    case: |s, inputs, _| match s.elem("elem")? {
-        ElemType::F16 => AddCase::<f16>::boxed(s, inputs),
-        ElemType::BF16 => AddCase::<bf16>::boxed(s, inputs),
-        ElemType::F64 => AddCase::<f64>::boxed(s, inputs),
-        ElemType::I32 => AddCase::<i32>::boxed(s, inputs),
-        _ => AddCase::<f32>::boxed(s, inputs),
+    case: |s, inputs, limits| {
+        let case = s.pick::<MakeCase>(
+            "elem",
+            &[
+                ("f16", AddCase::<f16>::boxed),
+                ("bf16", AddCase::<bf16>::boxed),
+                ("f32", AddCase::<f32>::boxed),
+                ("f64", AddCase::<f64>::boxed),
+                ("i32", AddCase::<i32>::boxed),
+            ],
+        )?;
+        case(s, inputs, limits)
     },
 };
 
@@ -50,7 +56,7 @@ struct AddCase<T> {
 }
 
 impl<T: Num> AddCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let n = [s.integer("n")?];
         let (x, y) = (inputs.uniform("x", n, -100.0..100.0), inputs.uniform("y", n, -100.0..100.0));
         Ok(Box::new(AddCase::<T> { x, y, z: inputs.output(n) }))

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use tilewright::Runtime;
-use tilewright::registry::{Inputs, Limits, Target};
+use tilewright::registry::{Inputs, Limits, Target, Values};
 use tilewright_kernels::grouped_gemm::Groups;
 
 /// An AHBM PE has 1 MiB of scratch.
@@ -51,4 +51,15 @@ fn problems_without_an_extent_are_refused_all_at_once() {
     assert_snapshot!(text(&[]));
     assert_snapshot!(text(&[[1, 0, 4], [4, 4, 4], [4, 4, 0]]));
     assert_snapshot!(text(&[[usize::MAX, 1, 1], [usize::MAX, 1, 1]]));
+}
+#[test]
+fn every_word_that_a_parameter_allows_has_an_entry() {
+    for (kernel, param) in tilewright_kernels::all().iter().flat_map(|k| k.params().iter().map(move |p| (k, p))) {
+        let Values::OneOf(words) = param.values else { continue };
+        for word in words {
+            // Some words are refused together with the defaults of others; a word without an entry never is.
+            let told = refused(&format!("{}:{}={word}", kernel.name(), param.name));
+            assert!(told == "accepted" || told.starts_with("error[TW-E05") && !told.contains("TW-E059"), "{told}");
+        }
+    }
 }

@@ -5,7 +5,6 @@ use super::param::{Param, Values};
 use crate::errors;
 use std::fmt;
 use tilewright_core::diag::{Diagnostic, Diagnostics};
-use tilewright_core::elem::ElemType;
 
 /// Assignments to some of a kernel's parameters; the others have their defaults.
 ///
@@ -90,13 +89,17 @@ impl Settings {
         let text = self.text(name)?;
         text.parse().map_err(|_| errors::value(name, text, &Values::Number).into())
     }
-    /// An element type by its name in the text form.
+    /// The entry of a table for the word that a parameter is set to: what an element type, a mode or a choice stands for.
     ///
     /// # Errors
-    /// As [`Settings::text`], or the value names no element type.
-    pub fn elem(&self, name: &str) -> Result<ElemType, Diagnostics> {
+    /// As [`Settings::text`], or the table has no entry for the word.
+    pub fn pick<T: Clone>(&self, name: &str, entries: &[(&str, T)]) -> Result<T, Diagnostics> {
         let text = self.text(name)?;
-        ElemType::from_name(text).ok_or_else(|| errors::not_an_element(name, text).into())
+        let entry = entries.iter().find(|(word, _)| *word == text);
+        entry.map(|(_, entry)| entry.clone()).ok_or_else(|| {
+            let words = entries.iter().map(|(word, _)| *word);
+            errors::no_entry(name, text, words).into()
+        })
     }
 
     fn assigned(&self, param: &Param) -> &str {
@@ -171,12 +174,6 @@ mod tests {
          |
          = next: write NAME=VALUE,NAME=VALUE without blanks
          = more: tilewright explain TW-E0802
-        ");
-        assert_snapshot!(Settings::new(PARAMS).elem("mode").unwrap_err(), @r"
-        error[TW-E0591]: --mode is `A1`, which the kernel reads as an element type
-         |
-         = next: declare the parameter with names of element types: f16, bf16, f32, …
-         = more: tilewright explain TW-E0591
         ");
         assert_snapshot!(Settings::new(PARAMS).integer("tile").unwrap_err(), @r"
         error[TW-E0591]: the kernel reads a parameter `tile` that it does not declare

@@ -95,7 +95,7 @@ pub const GQA_DECODE: KernelDef = KernelDef {
 fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
     let (_, config) = CONFIGS.on(limits.target);
     let or = |n: usize, default: usize| if n == 0 { default } else { n };
-    let mode = Mode::from_name(s.text("mode")?).unwrap_or(Mode::A1);
+    let mode = s.pick("mode", &Mode::ALL.map(|m| (m.name(), m)))?;
     Ok(Problem {
         h_q: s.integer("h-q")?,
         h_kv: s.integer("h-kv")?,
@@ -110,17 +110,24 @@ fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
 
 fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
     let problem = problem(s, limits)?;
-    match (s.text("elem")?, s.text("acc")?) {
-        ("f16", "f16") => DecodeCase::<f16, f16>::boxed(problem, inputs, limits),
-        ("f16", _) => DecodeCase::<f16, f32>::boxed(problem, inputs, limits),
-        (_, "f32") => DecodeCase::<bf16, f32>::boxed(problem, inputs, limits),
-        _ => Err(crate::contract::refuse(
-            crate::contract::Clause::Accumulator,
-            "a product of bf16 cannot be accumulated in f16".to_string(),
-            "use `--acc f32` with `--elem bf16`",
-        )
-        .into()),
-    }
+    type Make = fn(Problem, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
+    let (in_f16, in_f32) = s.pick::<(Make, Make)>(
+        "elem",
+        &[
+            ("f16", (DecodeCase::<f16, f16>::boxed, DecodeCase::<f16, f32>::boxed)),
+            ("bf16", (bf16_in_f16, DecodeCase::<bf16, f32>::boxed)),
+        ],
+    )?;
+    s.pick("acc", &[("f16", in_f16), ("f32", in_f32)])?(problem, inputs, limits)
+}
+
+fn bf16_in_f16(_: Problem, _: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    Err(crate::contract::refuse(
+        crate::contract::Clause::Accumulator,
+        "a product of bf16 cannot be accumulated in f16".to_string(),
+        "use `--acc f32` with `--elem bf16`",
+    )
+    .into())
 }
 
 struct DecodeCase<T, A> {
