@@ -8,7 +8,8 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0820",
         title: "a flag's list holds a value that is not allowed",
-        page: "Lists are written with commas and without blanks: `--s-kv 8192,16384 --modes A1,B`.",
+        page: "Lists are written with commas and without blanks: `--s-kv 8192,16384 --modes A1,B`. Each value is \
+               checked before the first point runs, so that a sweep does not end halfway over a misspelling.",
     },
     CodePage {
         code: "TW-E0821",
@@ -43,7 +44,8 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0826",
         title: "the threads of a sweep cannot be started",
-        page: "The system refuses more threads, or the memory for their stacks. Use fewer: `--threads 2`.",
+        page: "The system refuses more threads, or the memory for their stacks. Points of a sweep are independent \
+               and rows do not depend on the number of threads, so fewer only take longer: `--threads 2`.",
     },
 ];
 
@@ -76,8 +78,11 @@ pub fn other_sweep(file: &Path, expected: &[String], found: &[String]) -> Diagno
 }
 
 pub fn failed_before(points: usize) -> Diagnostic {
-    Diagnostic::new("TW-E0825", format!("{points} points failed in an earlier run; their rows say why"))
-        .next("remove these rows from the file of --out to compute them again")
+    let (message, rows) = match points {
+        1 => ("1 point failed in an earlier run; its row says why".to_string(), "its row"),
+        _ => (format!("{points} points failed in an earlier run; their rows say why"), "their rows"),
+    };
+    Diagnostic::new("TW-E0825", message).next(format!("remove {rows} from the file of --out to compute again"))
 }
 
 pub fn wrong_values(instance: &str, fault: &str) -> Diagnostic {

@@ -67,13 +67,14 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0804",
         title: "a file cannot be written",
-        page: "The folder is missing or may not be written, or the disk is full. Nothing of a result is lost that was \
-               already printed.",
+        page: "The folder is missing or may not be written, or the disk is full. Nothing of a result is lost that \
+               was already printed, and rows that a sweep had already written stay in its file.",
     },
     CodePage {
         code: "TW-E0805",
         title: "no such error code",
-        page: "Codes look like TW-E0312; `tilewright explain --list` prints all that this program can give.",
+        page: "Codes look like TW-E0312; `312` and `E0312` are understood, too. `tilewright explain --list` \
+               prints all that this program can give, with the codes of its own kernels.",
     },
     CodePage {
         code: "TW-E0806",
@@ -90,7 +91,9 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0808",
         title: "a grid is not written as CUBESxPES",
-        page: "`--grid 8x8` launches 8 cubes of 8 PEs, `--grid 2x16x8` two SIPs of 16 cubes of 8 PEs.",
+        page: "`--grid 8x8` launches 8 cubes of 8 PEs, `--grid 2x16x8` two SIPs of 16 cubes of 8 PEs. Each number \
+               is at least 1, and no more than the machine has (TW-E0540). Without the flag a kernel chooses its \
+               own grid.",
     },
     CodePage {
         code: "TW-E0809",
@@ -101,8 +104,9 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0899",
         title: "internal error",
-        page: "Something in tilewright itself went wrong: a bug, whatever the input was. Please report the command line and \
-               the message.",
+        page: "Something in tilewright itself went wrong: a bug, whatever the input was. No result of the command \
+               is to be trusted. Please report the command line and the message; `RUST_BACKTRACE=1` adds where it \
+               happened.",
     },
 ];
 

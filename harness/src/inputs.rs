@@ -9,6 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::ops::Range;
 use tilewright_core::data::Stored;
 use tilewright_core::interp::convert;
+use tilewright_core::placement::Placement;
 use tilewright_core::tensor::Tensor;
 
 /// Where the elements of a case's inputs come from.
@@ -32,19 +33,22 @@ impl Inputs {
         }
         tensor
     }
-    /// An output that the kernel writes as a whole: not yet written, or a shape alone.
+    /// An output that the kernel writes as a whole: not yet written, or a shape alone. Its home is the launch's first
+    /// PE, unless the case places it: a copy per cube could not be written.
     pub fn output<T: Stored, const R: usize>(self, dims: [usize; R]) -> Tensor<T, R> {
-        match self {
+        let tensor = match self {
             Inputs::Random { .. } => Tensor::uninit(dims),
             Inputs::ShapesOnly => Tensor::shape_only(dims),
-        }
+        };
+        tensor.placed(Placement::at(0, 0))
     }
-    /// Something that the kernel adds to: zeros, or a shape alone.
+    /// Something that the kernel adds to: zeros, or a shape alone; at home as an output.
     pub fn zeros<T: Stored, const R: usize>(self, dims: [usize; R]) -> Tensor<T, R> {
-        match self {
+        let tensor = match self {
             Inputs::Random { .. } => Tensor::zeros(dims),
             Inputs::ShapesOnly => Tensor::shape_only(dims),
-        }
+        };
+        tensor.placed(Placement::at(0, 0))
     }
     pub fn seed(self) -> Option<u64> {
         match self {

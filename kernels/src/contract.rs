@@ -21,7 +21,7 @@ contract_codes! {
     KvPerCube = "TW-E0551", "KV heads per cube must be 1, 2, 4 or 8",
         "A cube has 8 PEs. The mappings A1, A2, A4 and B give each KV head 8, 4, 2 or 1 of them, so a cube holds 1, 2, 4 or 8 KV heads. Choose a mapping with `--mode A1|A2|A4|B`.";
     OneQuery = "TW-E0552", "decode takes one query token",
-        "The decode kernel attends from one new token (T_q = 1) to the whole context. For more query tokens use a prefill kernel.";
+        "The decode kernel attends from one new token (T_q = 1) to the whole context. For more query tokens use `fused_attention`, which takes any number of them.";
     Cubes = "TW-E0553", "the number of cubes must be the KV heads divided by the KV heads per cube",
         "Each cube works on `kv_per_cube` KV heads, so h_kv heads need exactly h_kv / kv_per_cube cubes. Leave `--cubes` out to get that number.";
     QueryHeads = "TW-E0554", "the query heads must be a multiple of the KV heads",
@@ -33,7 +33,7 @@ contract_codes! {
     Sizes = "TW-E0557", "a size is zero or too large",
         "Every length of a tensor and of a tile is at least 1, a tile has at most 4194304 elements, and a tensor at most 2^40.";
     Accumulator = "TW-E0559", "the accumulator cannot hold the product",
-        "f16 products accumulate in f16 or f32, bf16 products in f32.";
+        "f16 products accumulate in f16 or f32, bf16 products in f32. An accumulator with fewer bits of fraction than the sum needs loses the small terms of a long one, and the machine has no such product. `--acc` chooses the accumulator, `--elem` the element type of the operands.";
     Number = "TW-E0560", "a number lies outside its range",
         "A probability of dropout lies from 0 up to, but without, 1: what is kept is divided by 1 - p. The epsilon of a norm is positive, or a constant row would be divided by zero. Any other number must be finite in f32, the type in which kernels take it.";
 }

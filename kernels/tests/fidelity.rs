@@ -64,6 +64,26 @@ proptest! {
     }
 }
 
+/// Rates of the published machine: 256 B a ns from a slice, 8000 operations a ns, 256 elements a ns and whole ns.
+#[test]
+fn rooflines_are_what_one_computes_by_hand() {
+    let bound = |gap: &Gap, resource| gap.bounds.own.iter().find(|b| b.resource == resource).map(|b| b.time);
+    // 64 blocks of 1024 over 8 PEs. Each block: two loads and a store of 4 KiB in the slice of PE 0, one addition.
+    let add = gap("vector_add:n=65536,elem=f32");
+    assert_eq!(bound(&add, Resource::Slice), Some(Ps::from_ns(8 * 2 * 4096 / 256)), "{add}"); // stores have a lane of their own
+    assert_eq!(bound(&add, Resource::Math), Some(Ps::from_ns(8 * 1024 / 256)), "{add}");
+    assert_eq!(bound(&add, Resource::Gemm), None, "{add}");
+    // What all 8 ask of that slice: more than any of them alone, so sharing decides.
+    let port = add.bounds.shared.iter().find(|b| b.resource == Resource::SharedPort).map(|b| b.time);
+    assert_eq!(port, Some(Ps::from_ns(8 * 8 * 3 * 4096 / 256)), "{add}");
+    assert!(port > Some(add.schedule), "{add}");
+    // 1024 tokens a PE: keys and values of 64 f16, the queries of 8 heads; two products of 2 x 8 x 64 x 1024.
+    let decode = gap("gqa_decode:mode=A1,s-kv=8192");
+    assert_eq!(bound(&decode, Resource::Slice), Some(Ps::from_ns((2 * 1024 + 8) * 64 * 2 / 256)), "{decode}");
+    assert_eq!(bound(&decode, Resource::Gemm), Some(Ps(2 * 2 * 8 * 64 * 1024 * 1000 / 8000)), "{decode}");
+    assert_eq!(decode.roofline, Ps::from_ns(1028), "{decode}");
+}
+
 #[test]
 fn decode_is_bound_by_its_slices() {
     let gap = gap("gqa_decode:mode=A1,s-kv=65536");

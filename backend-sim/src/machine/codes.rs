@@ -17,7 +17,8 @@ pages! {
     TOO_BIG = "TW-E0402", "a machine file is over 1 MiB",
         "A machine file has about a hundred lines. One over 1 MiB is not read, so that a wrong path cannot fill the memory.";
     SYNTAX = "TW-E0403", "a machine file is not TOML",
-        "The usual cause is a value with a unit but without quotes: write `slice_rate = \"256 GB/s\"`.";
+        "The text does not follow TOML. The usual cause is a value with a unit but without quotes: write \
+         `slice_rate = \"256 GB/s\"`. The error shows the line and column at which the reader gave up.";
     DUPLICATE = "TW-E0404", "a key stands twice",
         "Each key and each section stands once in a file, so that which value holds does not depend on the order. \
          To change a value of another file, `extends` that file and set the value again.";
@@ -38,9 +39,12 @@ pages! {
         "Each field has a smallest and a largest value (docs/machine.md). A rate or a count of zero would stop the machine \
          for ever; times over 1 s and rates under 1 MB/s would overflow a long run.";
     EXTENDS_CYCLE = "TW-E0410", "machine files that extend each other",
-        "A file takes all values of the file it `extends` and changes some. A circle has no first value.";
+        "A file takes all values of the file it `extends` and changes some. In a circle no file has values of its own to begin \
+         with. The last one of a chain extends `ahbm` or sets every field.";
     EXTENDS_DEEP = "TW-E0411", "too many files extend each other",
-        "At most 8 files may follow each other through `extends`.";
+        "At most 8 files may follow each other through `extends`. Which value holds is hard to see in longer chains, and a \
+         limit keeps a wrong one from being read for ever. Put the changes of several files into one; \
+         `tilewright machine show` prints the values in effect.";
     INCOMPLETE = "TW-E0412", "a machine file leaves values out",
         "A file either sets every field or says which file the others come from: `extends = \"ahbm\"` stands for the \
          shipped machine.";
@@ -48,5 +52,6 @@ pages! {
         "A field is `section.name`, a value is written as in a machine file, quotes may be left out: \
          `--set hbm.slice_rate=\"512 GB/s\"`.";
     CONSISTENCY = "TW-E0414", "values that do not go together",
-        "Each value is in its range, but together they make no machine that can be simulated.";
+        "Each value is in its range, but together they make no machine that can be simulated: the PEs of all SIPs are at most \
+         65536, so that every table of the model stays small. Lower one of `topology`'s numbers.";
 }

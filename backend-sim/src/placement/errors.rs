@@ -23,12 +23,14 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: AXIS,
         title: "a placement cuts an axis that the tensor does not have",
-        page: "Axes count from 0: a tensor of rank 2 has axes 0 and 1.",
+        page: "Axes count from 0: a tensor of rank 2 has axes 0 and 1. A placement says along which of them a \
+               tensor is cut over cubes and PEs, so it cannot name another one.",
     },
     CodePage {
         code: PARTS,
         title: "a placement cuts an axis into no parts",
-        page: "The number of parts is at least 1; 1 leaves the axis whole.",
+        page: "`over_cubes(axis, n)` and `over_pes(&[(axis, n)])` cut an axis into n parts, one a cube or PE. \
+               With none there would be no home for any element. 1 leaves the axis whole.",
     },
     CodePage {
         code: CUBE,

@@ -244,12 +244,16 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0354",
         title: "the simulated time exceeds its limit",
-        page: "The kernel did not end within the limit of simulated time. Check its loop bounds, or raise the limit.",
+        page: "The kernel did not end within the limit of simulated time: ten seconds unless the caller says \
+               otherwise, where kernels take micro- to milliseconds. Most likely a loop turns more often than was \
+               meant. Check its bounds, or raise the limit.",
     },
     CodePage {
         code: "TW-E0355",
         title: "the run exceeds its number of events",
-        page: "The simulation took more events than allowed. Check the loop bounds, or raise the limit.",
+        page: "The simulation took more events than allowed (2 * 10^9 unless the caller says otherwise, some \
+               minutes). An event is a command that starts or ends, or a packet that arrives. Most likely a loop \
+               turns more often than was meant. Check its bounds, choose smaller sizes, or raise the limit.",
     },
     CodePage {
         code: "TW-E0356",
@@ -266,11 +270,13 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0541",
         title: "two launches share a cube",
-        page: "Users of one machine run on disjoint cubes. Let each begin behind the last cube of the one before.",
+        page: "Users of one machine run on disjoint cubes: a cube has one program per PE and no scheduler that \
+               could switch between two. Let each begin behind the last cube of the one before.",
     },
     CodePage {
         code: "TW-E0542",
         title: "a queue depth of 0",
-        page: "A queue needs at least one slot, or no send ever ends.",
+        page: "The depth of a queue is the number of messages it holds before a send waits; with 0 no send would \
+               ever end. Leave the depth out to get that of the machine file (`queue.depth`).",
     },
 ];

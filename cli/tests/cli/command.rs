@@ -301,6 +301,21 @@ fn explain_takes_a_code_in_any_spelling() {
 
     Every kernel declares what each of its parameters may be: one of a set of words, or a number in a
     range. `tilewright run KERNEL --help` lists them with their defaults.
+
+    Example:
+
+        tilewright run gqa_decode --mode A3 --timing-only
+
+    Says:
+
+        error[TW-E0590]: --mode cannot be `A3`
+         |
+         = note: allowed: A1, A2, A4, B
+         = next: --mode A1
+
+    Instead:
+
+        tilewright run gqa_decode --mode A4 --timing-only
     ");
     for spelling in ["tw-e0590", "E590", "590"] {
         assert_eq!(tilewright(&format!("explain {spelling}")).out, page.out, "{spelling}");

@@ -2,6 +2,9 @@
 
 mod codes;
 mod command;
+mod examples;
+mod outputs;
+mod pages;
 mod readme;
 mod support;
 mod sweep;

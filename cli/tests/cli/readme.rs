@@ -1,29 +1,80 @@
-//! The README's promises: every command it shows runs, and the table it shows is what the command prints.
+//! The promises of the README and of docs: every command they show runs, and the table that the README shows is what the
+//! command prints. (`docs/errors` is run by `pages.rs`.)
 
 use super::support::tilewright_at_root;
+use std::path::Path;
 
-fn readme() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path}: {e}"))
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// What stands behind each `cargo run --release --`.
-fn commands() -> Vec<String> {
-    let text = readme();
-    let lines = text.lines().filter_map(|l| l.trim().strip_prefix("$ cargo run --release -- "));
-    lines.map(|l| l.split("  #").next().unwrap_or(l).trim().to_string()).collect()
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn readme() -> String {
+    read(&root().join("README.md"))
+}
+
+/// What a person would type, of one page: lines of examples, and commands with arguments inside a sentence, without
+/// placeholders.
+fn commands(text: &str) -> Vec<String> {
+    let line = |l: &str| {
+        let l = l.trim().trim_start_matches("$ ");
+        let args = l.strip_prefix("cargo run --release -- ").or_else(|| l.strip_prefix("tilewright "))?;
+        Some(args.split("  ").next().unwrap_or(args).split(" #").next().unwrap_or(args).trim().to_string())
+    };
+    let in_sentence = |l: &str| {
+        let quoted = l.split('`').skip(1).step_by(2).filter_map(line);
+        quoted.filter(|args| args.contains(' ')).collect::<Vec<_>>()
+    };
+    let placeholder = |args: &String| {
+        args.contains('…') || args.split(' ').any(|w| w.len() > 2 && w.bytes().all(|b| b.is_ascii_uppercase()))
+    };
+    let shown = text.lines().flat_map(|l| line(l).map_or_else(|| in_sentence(l), |args| vec![args]));
+    shown.filter(|args| !placeholder(args)).collect()
+}
+
+/// Runs them from the root; gives their number.
+fn run_all(page: &Path) -> usize {
+    let all = commands(&read(page));
+    // All of `verify` takes too long unoptimised; CI runs it on the release build.
+    for args in all.iter().filter(|args| *args != "verify") {
+        let run = tilewright_at_root(args);
+        assert_eq!(run.code, 0, "{}: tilewright {args}\n{}{}", page.display(), run.out, run.err);
+    }
+    all.len()
 }
 
 #[test]
 fn every_command_of_the_readme_succeeds() {
-    let all = commands();
-    assert!(all.len() >= 8, "the README shows {} commands", all.len());
-    // All of `verify` takes too long unoptimised; CI runs it on the release build.
-    for args in all.iter().filter(|args| *args != "verify") {
-        let run = tilewright_at_root(args);
-        assert_eq!(run.code, 0, "tilewright {args}\n{}{}", run.out, run.err);
-    }
+    let shown = run_all(&root().join("README.md"));
+    assert!(shown >= 8, "the README shows {shown} commands");
 }
+
+#[test]
+fn every_command_of_the_docs_succeeds() {
+    let (mut shown, mut folders) = (run_all(&root().join("CONTRIBUTING.md")), vec![root().join("docs")]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("docs can be read") {
+            let path = entry.expect("docs can be read").path();
+            match path.is_dir() {
+                true if path.ends_with("errors") => {}
+                true => folders.push(path),
+                false => shown += run_all(&path),
+            }
+        }
+    }
+    assert!(shown >= 5, "docs show {shown} commands");
+}
+
+#[test]
+fn a_command_is_read_as_a_person_would_type_it() {
+    let text =
+        "$ cargo run --release -- ir --list   # all\nSee `tilewright explain TW-E0405`, `tilewright run KERNEL`.";
+    assert_eq!(commands(text), ["ir --list", "explain TW-E0405"]);
+}
+
 #[test]
 fn the_readme_shows_the_table_that_the_sweep_prints() {
     let shown: Vec<String> = readme().lines().filter(|l| l.starts_with("     ")).map(|l| l.trim().into()).collect();

@@ -1,6 +1,6 @@
 //! Runs the binary of this package.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub struct Run {
@@ -22,7 +22,7 @@ fn words(args: &str) -> Vec<String> {
         quoted ^= c == '"';
         c == ' ' && !quoted
     });
-    pieces.map(|word| word.replace('"', "")).collect()
+    pieces.filter(|word| !word.is_empty()).map(|word| word.replace('"', "")).collect()
 }
 
 pub fn tilewright(args: &str) -> Run {
@@ -30,8 +30,11 @@ pub fn tilewright(args: &str) -> Run {
 }
 /// As someone who has just cloned the repository.
 pub fn tilewright_at_root(args: &str) -> Run {
+    tilewright_in(concat!(env!("CARGO_MANIFEST_DIR"), "/..").as_ref(), args)
+}
+pub fn tilewright_in(dir: &Path, args: &str) -> Run {
     let mut command = command(args);
-    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    command.current_dir(dir);
     finished(command)
 }
 fn finished(mut command: Command) -> Run {

@@ -43,13 +43,16 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: codes::NO_SENDER,
         title: "a recv without a send",
-        page: "A program waits for a message from one that has ended. Both ends must agree on the number of messages, \
-               also where it depends on a parameter.",
+        page: "A program waits for a message from one that has ended, so it would wait for ever. Both ends must \
+               agree on the number of messages, also where it depends on a parameter. The error names the message \
+               by its number in the queue, and what the sender did send.",
     },
     CodePage {
         code: codes::NO_RECEIVER,
         title: "a send without a recv, into a full queue",
-        page: "A program waits for space in a queue whose reader has ended. Receive as many messages as are sent.",
+        page: "A program waits for space in a queue whose reader has ended, so it would wait for ever. Receive as \
+               many messages as are sent. A deeper queue would only hide it: what is left in a queue at the end \
+               is an error, too.",
     },
     CodePage {
         code: codes::LEFTOVER,
@@ -74,12 +77,16 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: codes::TO_ITSELF,
         title: "a port to the program itself",
-        page: "A queue joins two programs. `Port::peer` of the own PE, or a SIP port in a launch over one SIP, leads back.",
+        page: "A queue joins two programs. `Port::peer` of the own PE, or a SIP port in a launch over one SIP, \
+               leads back, and a program that waits for its own message waits for ever. Keep the value in a \
+               variable, or guard the line.",
     },
     CodePage {
         code: codes::LOOP_STEP,
         title: "a loop step that is not positive",
-        page: "A device loop counts up: its step must be at least 1 when the loop is reached, even if it makes no turn.",
+        page: "A device loop counts up: its step must be at least 1 when the loop is reached, even if it makes no \
+               turn. With 0 it would never end. The step is a device value here, so only the run could tell; \
+               `assert_k!` says sooner what a kernel expects.",
     },
     CodePage {
         code: codes::LOAD_OUTSIDE,
@@ -90,8 +97,9 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: codes::STORE_OUTSIDE,
         title: "a store or atomic outside its view",
-        page: "Elements outside the view were dropped and the run went on. `store_inside` drops them without an error, \
-               `.limit(axis, n)` says how many places exist.",
+        page: "Elements outside the view were dropped and the run went on, so that all such lines are told at \
+               once; on a real machine they would have changed other memory. `store_inside` drops them without an \
+               error, `.limit(axis, n)` says how many places exist.",
     },
     CodePage {
         code: codes::MESSAGE_TYPE,
@@ -102,13 +110,16 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: codes::DIVISION,
         title: "an integer divided by zero",
-        page: "The quotient and the remainder of a division by zero are 0, and the run went on. Guard the line, or select \
-               a divisor that is not zero.",
+        page: "The quotient and the remainder of a division by zero are 0, and the run went on. The language \
+               fixes that value so that all backends agree, but a kernel that relies on it is most likely wrong. \
+               Guard the line, or select a divisor that is not zero.",
     },
     CodePage {
         code: codes::ASSERT,
         title: "an assertion does not hold",
-        page: "The condition of an `assert_k!` was false. The run went on; the error counts how often.",
+        page: "The condition of an `assert_k!` was false on the device. The run went on; the error counts how \
+               often, and names the first program. The text is the kernel author's: it says what the kernel \
+               expects of its arguments. `print_k!` before the line shows the values.",
     },
     CodePage {
         code: codes::NEEDS_DATA,
@@ -119,13 +130,16 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: codes::STEP_LIMIT,
         title: "the step limit is reached",
-        page: "The interpreter stops after a number of ops, so that a loop without an end does not hang. Raise the limit \
-               if the kernel is that long.",
+        page: "The interpreter stops after a number of ops (10^9 unless the caller says otherwise), so that a \
+               loop without an end does not hang. The error shows the op that was reached last: most often it \
+               stands in the loop in question. Raise the limit if the kernel is that long.",
     },
     CodePage {
         code: codes::TIME_LIMIT,
         title: "the time limit is reached",
-        page: "The interpreter stops after the time the caller allows.",
+        page: "The interpreter stops after the time that the caller allows, by default any. The error shows the \
+               op that was reached last. Either a loop does not end, or the sizes are too large for an \
+               interpreter: values can be checked at smaller sizes, and time needs no values (`--timing-only`).",
     },
     CodePage {
         code: codes::LAUNCH,
@@ -136,7 +150,9 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: codes::INVALID,
         title: "the module is not valid",
-        page: "An op was reached that breaks a rule of the IR. Run the verifier on the module first: it names the rule.",
+        page: "An op was reached that breaks a rule of the IR. Kernels that were traced or parsed are verified \
+               before they run, so this module was made or changed by hand, or by a pass. Run the verifier on the \
+               module first: it names the rule.",
     },
     CodePage {
         code: codes::ORDER,

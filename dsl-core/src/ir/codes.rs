@@ -45,7 +45,8 @@ pub const FAULTS: &[CodePage] = &[
     CodePage {
         code: "TW-E0206",
         title: "there is no such axis",
-        page: "Axes count from 0, outermost first: a `[M, N]` tile has axis 0 of length M and axis 1 of length N.",
+        page: "Axes count from 0, outermost first: a `[M, N]` tile has axis 0 of length M and axis 1 of length N. \
+               A tile and a view have as many axes as lengths, so the last one is the rank minus 1.",
     },
     CodePage {
         code: "TW-E0207",
@@ -81,12 +82,14 @@ pub const FAULTS: &[CodePage] = &[
     CodePage {
         code: "TW-E0212",
         title: "the accumulator of a product has another shape",
-        page: "`[M, K] . [K, N]` gives `[M, N]`; the tile that is added, and the result, have that shape.",
+        page: "`[M, K] . [K, N]` gives `[M, N]`; the tile that is added, and the result, have that shape. Nothing \
+               is repeated to fit: add a bias along one axis after the product, as `.row()` or `.col()`.",
     },
     CodePage {
         code: "TW-E0213",
         title: "tf32 without f32 operands",
-        page: "tf32 says how f32 operands are rounded before they are multiplied. Other elements have nothing to round.",
+        page: "tf32 says how f32 operands are rounded before they are multiplied. Other elements have nothing to \
+               round, and a word that does nothing would hide which precision a product has.",
     },
     CodePage {
         code: "TW-E0214",
@@ -97,27 +100,33 @@ pub const FAULTS: &[CodePage] = &[
     CodePage {
         code: "TW-E0215",
         title: "a tile has more axes than its view",
-        page: "A tile lies along the trailing axes of a view, so it has at most as many axes. Reshape it first.",
+        page: "A tile lies along the trailing axes of a view, so it has at most as many axes: there is no memory \
+               for the others. Reshape the tile first, or take a view of more axes.",
     },
     CodePage {
         code: "TW-E0216",
         title: "the element type differs from the view's",
-        page: "Loads and stores move bits. Convert after a load or before a store: `y.at(i).store(x.cast::<f16>())`.",
+        page: "Loads and stores move bits: what a conversion costs, and where it rounds, is the kernel's to say. \
+               Convert after a load or before a store: `y.at(i).store(x.cast::<f16>())`.",
     },
     CodePage {
         code: "TW-E0217",
         title: "a store to a read-only view",
-        page: "A parameter that is written is a `ViewMut` (`view_mut` in a text).",
+        page: "A parameter that is written is a `ViewMut` (`view_mut` in a text). Loads from a read-only view may \
+               be kept, moved and shared by the passes, and a host may pass one tensor to several of them; a \
+               store would break all that without notice.",
     },
     CodePage {
         code: "TW-E0218",
         title: "a number outside its range",
-        page: "A vector width is 1, 2, 4, 8 or 16 elements; a pipelined loop has at least one stage.",
+        page: "A vector width is 1, 2, 4, 8 or 16 elements: the sizes of accesses that machines have. A pipelined \
+               loop has at least one stage: with 1, loads do not run ahead.",
     },
     CodePage {
         code: "TW-E0219",
         title: "SIPs have no neighbour in this direction",
-        page: "SIPs form a ring from west to east. North and south exist between the PEs of a cube and between cubes.",
+        page: "SIPs form a ring from west to east, so there is no link to the north or south of one. North and \
+               south exist between the PEs of a cube (`Port::pe`) and between cubes (`Port::cube`).",
     },
     CodePage {
         code: "TW-E0220",
@@ -147,6 +156,7 @@ pub const FAULTS: &[CodePage] = &[
     CodePage {
         code: "TW-E0224",
         title: "the print format does not match its values",
-        page: "Each `{}` of the format stands for one value, in order.",
+        page: "Each `{}` of the format stands for one value, in order, and there are as many values as `{}`. It \
+               is checked before a run, so that a line of output can be trusted to show what it says.",
     },
 ];

@@ -180,7 +180,8 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0104",
         title: "another number of lengths than `ANY`s",
-        page: "`load_sized::<D2<ANY, 64>>([n])` takes one length for each `ANY` of the shape, outermost first.",
+        page: "`load_sized::<D2<ANY, 64>>([n])` takes one length for each `ANY` of the shape, outermost first. \
+               With another number of lengths nothing says which belongs to which axis.",
     },
     CodePage {
         code: "TW-E0105",
@@ -210,7 +211,11 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0109",
         title: "control flow nested too deeply",
-        page: "Regions nest at most 64 deep, in traced kernels as in `.tir` files.",
+        page: "Regions (`if`, `for`, `while`, composites) nest at most 64 deep, in traced kernels as in `.tir` \
+               files: what walks the IR does so by recursion, and the limit keeps a text from strangers from \
+               ending it. In a kernel the usual cause is a function that calls itself in the arm of a device \
+               `if`: both arms are traced, so each call opens another region. Loop on the device instead, or \
+               recurse on a host value.",
     },
     CodePage {
         code: "TW-E0110",
@@ -234,17 +239,23 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0113",
         title: "an assertion on host values does not hold",
-        page: "`assert_k!` on a `bool` is decided while tracing; on a `Scalar<bool>` it is checked on the device.",
+        page: "`assert_k!` on a `bool` is decided while tracing; on a `Scalar<bool>` it is checked on the device. \
+               This one was of host values (consts, comptime parameters, lengths of types), so it says that the \
+               kernel was not made for them. Launch with others, or write the kernel for these too.",
     },
     CodePage {
         code: "TW-E0114",
         title: "a loop step that is not above zero",
-        page: "A device loop counts up: its step is at least 1.",
+        page: "A device loop counts up, so its step is at least 1: with 0 it would never end, and a loop that \
+               counts down has no meaning in the IR, which lets every pass rely on the index growing. To count \
+               down, count up and subtract: `n - 1 - i`.",
     },
     CodePage {
         code: "TW-E0501",
         title: "a launch without programs",
-        page: "A launch runs `sips x cubes x pes` programs; each of the three is at least 1.",
+        page: "A launch runs `sips x cubes x pes` programs; each of the three is at least 1. With none the kernel \
+               would do nothing and its outputs would keep what was in them, which is never what is meant; where \
+               there may be no work, do not launch.",
     },
     CodePage {
         code: "TW-E0502",
@@ -261,11 +272,14 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0504",
         title: "queues of depth 0",
-        page: "The depth of a queue is the number of messages it holds before a send waits; at least 1.",
+        page: "The depth of a queue is the number of messages it holds before a send waits. A queue of depth 0 \
+               holds none, so every send would wait for ever. Leave `.queue_depth` out to get the machine's own \
+               depth.",
     },
     CodePage {
         code: "TW-E0505",
         title: "no threads",
-        page: "`.threads(n)` is the number of GPU threads that run one program; at least 1.",
+        page: "`.threads(n)` is the number of GPU threads that run one program, so it is at least 1. Targets \
+               without threads do not read it. Leave it out to let the backend choose.",
     },
 ];

@@ -236,8 +236,8 @@ pub(super) const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0247",
         title: "a kernel parameter is neither a scalar nor a view",
-        page: "A launch passes numbers and tensors. Tiles live on the device: take a view and load the tile in the \
-               kernel.",
+        page: "A launch passes numbers and tensors. Tiles live on the device, in a PE's scratch, where the host \
+               cannot put them: take a view and load the tile in the kernel.",
     },
     CodePage {
         code: "TW-E0248",

@@ -1,4 +1,6 @@
-//! `explain CODE`: the page on an error code. `explain --list`: all codes, one a line.
+//! `explain CODE`: the page on an error code, with an example. `explain --list`: all codes, one a line.
+
+mod examples;
 
 use super::{Command, Context, Failure, Outcome};
 use crate::errors;
@@ -33,6 +35,10 @@ fn page(code: &str, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
     let page = cx.pages.iter().find(|p| p.code == wanted);
     let page = page.ok_or_else(|| errors::unknown_code(&wanted, cx.pages.iter().map(|p| p.code)))?;
     writeln!(cx.out, "{}: {}\n\n{}", page.code, page.title, wrapped(page.page))?;
+    if let Some(example) = examples::of(page.code) {
+        let parts = [("Example", example.wrong), ("Says", example.message), ("Instead", example.right)];
+        parts.iter().try_for_each(|(title, text)| write!(cx.out, "\n{title}:\n\n{}", indented(text)))?;
+    }
     Ok(Outcome::Done)
 }
 
@@ -40,6 +46,10 @@ fn page(code: &str, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
 fn wrapped(page: &str) -> String {
     let line = |l: &str| if l.starts_with(' ') { l.to_string() } else { textwrap::fill(l, WIDTH) };
     page.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| if line.is_empty() { "\n".to_string() } else { format!("    {line}\n") }).collect()
 }
 
 /// `312`, `E0312` and `tw-e0312` are all `TW-E0312`.
