@@ -78,7 +78,9 @@ fn said((kind, text): &(String, String), code: &str, form: &str) -> String {
         "sh" => {
             std::fs::write(dir.join("some.tir"), "kernel @some() {\n}\n").expect("it can be written");
             let runs = text.lines().map(|line| line.strip_prefix("tilewright ").expect("a command of ours"));
-            failed(runs.map(|args| tilewright_in(&dir, args)).last().expect("a command"))
+            // In order, and the last one tells.
+            let last = runs.fold(None, |_, args| Some(tilewright_in(&dir, args)));
+            failed(last.expect("a command"))
         }
         _ => String::new(),
     };
