@@ -25,28 +25,37 @@ pub fn expand(mut f: ItemFn) -> TokenStream {
     }
     let mut params = Vec::new();
     for (i, arg) in f.sig.inputs.iter().enumerate() {
-        match Param::of(i, arg) {
-            Ok(param) => params.push(param),
-            Err(error) => errors.push(error),
-        }
+        params.push(Param::of(i, arg).map_err(|error| errors.push(error)).ok());
     }
-    let whole = params.len() == f.sig.inputs.len() && f.sig.generics.lifetimes().next().is_none();
-    let host = if whole { host_function(&f, &params, &errors) } else { stub(f) };
+    let all: Option<Vec<&Param>> = params.iter().map(Option::as_ref).collect();
+    let host = match all {
+        Some(params) if f.sig.generics.lifetimes().next().is_none() => host_function(&f, &params, &errors),
+        _ => stub(&f, &params),
+    };
     let errors = errors.iter().map(|e| e.to_compile_error());
     quote!(#host #(#errors)*)
 }
 
-/// A function of the same name in place of a kernel whose parameters (or lifetimes) were refused.
-fn stub(mut f: ItemFn) -> TokenStream {
-    let typed = f.sig.inputs.into_iter().filter(|a| matches!(a, FnArg::Typed(_)));
-    f.sig.inputs = typed.collect();
-    for arg in &mut f.sig.inputs {
-        if let FnArg::Typed(p) = arg {
-            p.attrs.clear();
+/// A host function in place of a kernel whose parameters (or lifetimes) were refused, so that its calls are sound: a
+/// refused parameter takes anything.
+fn stub(f: &ItemFn, params: &[Option<Param>]) -> TokenStream {
+    let life = Lifetime::new("'__launch", Span::mixed_site());
+    let (vis, name) = (&f.vis, &f.sig.ident);
+    let hosts = params.iter().zip(&f.sig.inputs).filter_map(|(param, arg)| match (param, arg) {
+        (Some(p), _) => {
+            let (cfgs, host) = (&p.cfgs, p.host(&life));
+            Some(quote!(#(#cfgs)* _: #host))
         }
+        (None, FnArg::Typed(_)) => Some(quote!(_: impl ::core::marker::Sized)),
+        (None, FnArg::Receiver(_)) => None,
+    });
+    let mut generics = f.sig.generics.clone();
+    generics.params.insert(0, parse_quote!(#life));
+    let (generics, _, where_) = generics.split_for_impl();
+    quote! {
+        #[allow(clippy::too_many_arguments)]
+        #vis fn #name #generics (#(#hosts),*) -> ::tilewright::__rt::Launch<#life> #where_ { ::core::unreachable!() }
     }
-    let (vis, sig) = (&f.vis, &f.sig);
-    quote!(#[allow(unused_variables, unused_mut)] #vis #sig { ::core::unreachable!() })
 }
 
 fn refuse_lifetimes(generics: &Generics, errors: &mut Vec<Error>) {
@@ -188,7 +197,7 @@ fn doc_text(a: &Attribute) -> String {
     }
 }
 
-fn host_function(f: &ItemFn, params: &[Param], errors: &[Error]) -> TokenStream {
+fn host_function(f: &ItemFn, params: &[&Param], errors: &[Error]) -> TokenStream {
     let (vis, name, generics, attrs, body) = (&f.vis, &f.sig.ident, &f.sig.generics, &f.attrs, &f.block);
     let (text, where_, output, quiet) =
         (name.unraw().to_string(), &generics.where_clause, &f.sig.output, quiet(errors));
@@ -204,7 +213,7 @@ fn host_function(f: &ItemFn, params: &[Param], errors: &[Error]) -> TokenStream 
         quote!(#(#cfgs)* #mutability #name: #ty)
     });
     let (keys, binds) = (keys(generics, &launch), params.iter().map(|p| p.bind(&launch)));
-    let arguments = params.iter().map(Param::argument);
+    let arguments = params.iter().map(|p| p.argument());
     let mut outer = generics.clone();
     outer.params.insert(0, parse_quote!(#life));
     let (outer, _, _) = outer.split_for_impl();

@@ -37,9 +37,20 @@ fn floats_become_integers_by_truncation_and_saturation() {
         }
     }
     macro_rules! all {
-        ($($i:ty)*) => {$( check::<f16, $i>(|v| v as $i); check::<bf16, $i>(|v| v as $i); check::<f32, $i>(|v| v as $i); )*};
+        ($($i:ty)*) => {$( check::<f16, $i>(|v| v as $i); check::<bf16, $i>(|v| v as $i); check::<f32, $i>(|v| v as $i);
+            check::<f64, $i>(|v| v as $i); )*};
     }
     all!(i8 u8 i16 u16 i32 u32 i64 u64);
+    let mut y = [Tensor::<i8, 1>::uninit([11]), Tensor::uninit([11])];
+    let mut z = [Tensor::<u8, 1>::uninit([11]), Tensor::uninit([11])];
+    for mut on in targets() {
+        let x = vector(HARD.to_vec());
+        let ([t, s], [u, v]) = (&mut y, &mut z);
+        run(to_int::<f64, i8, 11>(&x, t, s), &mut on);
+        run(to_int::<f64, u8, 11>(&x, u, v), &mut on);
+        assert_eq!(t.elements()[..8], [127, -128, 0, 127, -128, 0, 0, -1]);
+        assert_eq!(u.elements()[..8], [255, 0, 0, 255, 0, 0, 0, 0]);
+    }
 }
 
 #[kernel]
@@ -99,6 +110,45 @@ fn a_quotient_by_zero_is_zero_with_one_error_for_all_elements() {
     });
     assert_eq!(told[0], told[1]);
     assert_eq!(told[0].lines().count(), 4, "{}", told[0]);
+    let (mut q, mut r) = (Tensor::uninit([2, 3]), Tensor::uninit([2, 3]));
+    let text = quotients::<i32, 3>(&a, &b, &mut q, &mut r).run(&mut targets()[0]).unwrap_err().to_string();
+    insta::assert_snapshot!(text.split("error").nth(1).unwrap_or(""), @"
+    [TW-E0313]: division by zero, 2 times
+      --> tests/cases/numbers.rs:73:22
+       |
+    73 |     q.at(0, 0).store(x / y);
+       |                      ^ first by PE 0 at [0]
+       |
+       = note: in `%2 = div %0, %1 : tile<3xi32>`; the result is 0
+       = next: guard the line, or divide by `select(b == 0, 1, b)`
+       = more: tilewright explain TW-E0313
+    ");
+}
+
+/// Pairs that only the folder sees: both sides are literals.
+#[kernel]
+fn folded(y: ViewMut<i32, 2>, #[comptime] pairs: Vec<(i32, i32)>) {
+    for (i, (a, b)) in pairs.iter().enumerate() {
+        let (a, b) = (scalar::<i32>(*a), scalar::<i32>(*b));
+        y.at(i, 0).set(a / b);
+        y.at(i, 1).set(a % b);
+    }
+}
+#[test]
+fn literal_quotients_are_those_of_run_time_and_by_zero_still_an_error() {
+    let pairs: Vec<(i32, i32)> =
+        [-7, 7, -6, 0, i32::MIN].iter().flat_map(|a| [3, -3, 2, -1].map(|b| (*a, b))).collect();
+    let want: Vec<i32> = pairs.iter().flat_map(|(a, b)| [a.wrapping_div(*b), a.wrapping_rem(*b)]).collect();
+    for mut on in targets() {
+        let mut y = Tensor::uninit([pairs.len(), 2]);
+        run(folded(&mut y, pairs.clone()), &mut on);
+        assert_eq!(y.elements(), want);
+        run_optimised(folded(&mut y, pairs.clone()), &mut on);
+        assert_eq!(y.elements(), want);
+        let mut y = Tensor::uninit([1, 2]);
+        let told = faults(folded(&mut y, vec![(7, 0)]), &mut on);
+        assert_eq!((y.elements(), told.lines().count()), (&[0, 0][..], 2), "{told}");
+    }
 }
 
 #[kernel]
@@ -159,6 +209,56 @@ fn maxima_pass_over_nan_and_the_first_of_equals_is_found() {
     all::<f16>();
     all::<bf16>();
     all::<f32>();
+    all::<f64>();
+}
+
+#[kernel]
+fn both_axes<T: Float, const M: usize, const N: usize>(
+    x: View<T, 2>,
+    down: ViewMut<T, 1>,
+    across: ViewMut<T, 1>,
+    arg: ViewMut<i32, 1>,
+) {
+    let x = x.at(0, 0).load::<D2<M, N>>();
+    let top = x.max(Axis::<1>);
+    down.at(0).store(x.max(Axis::<0>));
+    across.at(0).store(top);
+    arg.at(0).store(select(x == top.col(), iota::<i32, D2<M, N>>(Axis::<1>), N as i32).min(Axis::<1>));
+}
+#[test]
+fn maxima_of_any_length_are_found_along_both_axes() {
+    fn check<T: Real, const M: usize, const N: usize>() {
+        // Small, so that every row has equal maxima; some are NaN, and one row is nothing else.
+        let number = |i: usize| if i / N == 1 || i % 7 == 3 { f64::NAN } else { -((i * 31 % 11) as f64) };
+        let x: Vec<f64> = (0..M * N).map(number).collect();
+        let max = |a: f64, b: f64| a.max(b);
+        let across: Vec<f64> = x.chunks(N).map(|row| row.iter().copied().fold(f64::NAN, max)).collect();
+        let down: Vec<f64> = (0..N).map(|c| (0..M).map(|r| x[r * N + c]).fold(f64::NAN, max)).collect();
+        let first = |(row, top): (&[f64], &f64)| row.iter().position(|v| v == top).unwrap_or(N) as i32;
+        let args: Vec<i32> = x.chunks(N).zip(&across).map(first).collect();
+        let x = tensor([M, N], x.into_iter().map(T::of).collect());
+        let same = |got: &Tensor<T, 1>, want: &[f64]| {
+            assert!(got.elements().iter().zip(want).all(|(g, w)| g.get() == *w || g.get().is_nan() && w.is_nan()));
+        };
+        for mut on in targets() {
+            let (mut d, mut a, mut i) = (Tensor::uninit([N]), Tensor::uninit([M]), Tensor::uninit([M]));
+            run(both_axes::<T, M, N>(&x, &mut d, &mut a, &mut i), &mut on);
+            same(&d, &down);
+            same(&a, &across);
+            assert_eq!(i.elements(), args, "{} {M} x {N}", T::ELEM);
+        }
+    }
+    fn all<T: Real>() {
+        check::<T, 1, 1>();
+        check::<T, 3, 2>();
+        check::<T, 31, 33>();
+        check::<T, 2, 1024>();
+        check::<T, 1024, 3>();
+    }
+    all::<f16>();
+    all::<bf16>();
+    all::<f32>();
+    all::<f64>();
 }
 #[test]
 fn a_running_maximum_recovers_from_nan() {
@@ -208,6 +308,9 @@ fn no_algebra_replaces_ieee_arithmetic() {
                 assert!(same || r == 6 && (got - want).abs() < 1e-6, "row {r} of {x}: {got}, not {want}");
             }
         }
+        let traced = bits(&y);
+        run_optimised(identities::<7>(&vector(x.to_vec()), &mut y), &mut on);
+        assert_eq!(bits(&y), traced, "all passes keep every bit");
     }
 }
 
@@ -227,57 +330,145 @@ fn products_of_f32_keep_all_their_bits() {
         assert_eq!(sum.elements(), [64.015625; 4]);
     }
 }
-
 #[kernel]
-fn product<T: DotInto<A>, A: Num, const M: usize, const K: usize, const N: usize>(
-    a: View<T, 2>,
-    b: View<T, 2>,
-    c: ViewMut<A, 2>,
-) {
-    c.at(1, 1).store(dot(a.at(1, 1).load::<D2<M, K>>(), b.at(1, 1).load::<D2<K, N>>()));
+fn sized_product<T: DotInto<A>, A: Num>(a: View<T, 2>, b: View<T, 2>, c: ViewMut<A, 2>, #[comptime] mkn: [usize; 3]) {
+    let [m, k, n] = mkn;
+    let x = a.at(1, 1).load_sized::<D2<ANY, ANY>>([m, k]);
+    let y = b.at(1, 1).load_sized::<D2<ANY, ANY>>([k, n]);
+    c.at(1, 1).store(dot(x, y));
 }
+#[test]
+fn random_products_of_f32_are_within_f32s_own_error() {
+    for k in [256, 1024] {
+        let (m, n) = (9, 5);
+        // A generator of its own: the upper bits of a product by an odd constant.
+        let random = |len: usize, seed: u64| -> Vec<f32> {
+            let unit = |i: usize| (((i as u64 + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f32) / 8388608.0;
+            (0..len).map(|i| unit(i) - 1.0).collect()
+        };
+        let (a, b) = (
+            tensor([m + 1, k + 1], random((m + 1) * (k + 1), 1)),
+            tensor([k + 1, n + 1], random((k + 1) * (n + 1), 7)),
+        );
+        let at = |r: usize, c: usize| -> f64 {
+            (1..=k).map(|i| f64::from(a.elements()[r * (k + 1) + i]) * f64::from(b.elements()[i * (n + 1) + c])).sum()
+        };
+        let want: Vec<f64> = (0..m * n).map(|i| at(1 + i / n, 1 + i % n)).collect();
+        let limit = 2e-6 * (k as f64).sqrt() * want.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for mut on in targets() {
+            let mut c = Tensor::<f32, 2>::uninit([m + 1, n + 1]);
+            run(sized_product::<f32, f32>(&a, &b, &mut c, [m, k, n]), &mut on);
+            for (i, want) in want.iter().enumerate() {
+                let got = f64::from(c.elements()[(1 + i / n) * (n + 1) + 1 + i % n]);
+                assert!((got - want).abs() <= limit, "K = {k}: {got}, not {want}");
+            }
+        }
+    }
+}
+#[test]
+fn products_accumulated_in_f16_by_request_are_summed_in_f32_and_rounded_once() {
+    // 2048 and 63 ones: a sum in f16 stays at 2048, one in f32 is 2111, which rounds to 2112.
+    let half = |v: f64| f16::from_f64(v);
+    let a = tensor([2, 65], (0..130).map(|i| half(if i == 66 { 2048.0 } else { 1.0 })).collect());
+    let b = tensor([65, 2], vec![half(1.0); 130]);
+    for mut on in targets() {
+        let mut c = Tensor::<f16, 2>::uninit([2, 2]);
+        run(sized_product::<f16, f16>(&a, &b, &mut c, [1, 64, 1]), &mut on);
+        assert_eq!(c.elements()[3], half(2112.0));
+    }
+}
+
 /// Whole numbers in -4..4 inside a ring of poison.
 fn ringed(rows: usize, cols: usize, seed: usize) -> (Vec<i64>, Vec<bool>) {
     let inside = |i: usize| (1..=rows).contains(&(i / (cols + 2))) && (1..=cols).contains(&(i % (cols + 2)));
     let len = (rows + 2) * (cols + 2);
-    ((0..len).map(|i| ((i * 37 + seed) % 8) as i64 - 4).collect(), (0..len).map(inside).collect())
+    ((0..len).map(|i| ((i * 37 + i / 8 + seed) % 8) as i64 - 4).collect(), (0..len).map(inside).collect())
 }
-fn exact<T: DotInto<A>, A: Num, const M: usize, const K: usize, const N: usize>(
-    of: fn(i64) -> T,
-    to: fn(i64) -> A,
-    poison: T,
-) {
-    let ((a, in_a), (b, in_b)) = (ringed(M, K, 1), ringed(K, N, 5));
+fn exact<T: DotInto<A>, A: Num>([m, k, n]: [usize; 3], of: fn(i64) -> T, to: fn(i64) -> A, poison: T) {
+    let ((a, in_a), (b, in_b)) = (ringed(m, k, 1), ringed(k, n, 5));
     let poisoned = |v: &[i64], inside: &[bool]| -> Vec<T> {
         v.iter().zip(inside).map(|(v, inside)| if *inside { of(*v) } else { poison }).collect()
     };
-    let (ta, tb) = (tensor([M + 2, K + 2], poisoned(&a, &in_a)), tensor([K + 2, N + 2], poisoned(&b, &in_b)));
+    let (ta, tb) = (tensor([m + 2, k + 2], poisoned(&a, &in_a)), tensor([k + 2, n + 2], poisoned(&b, &in_b)));
     for mut on in targets() {
-        let mut c = Tensor::<A, 2>::uninit([M + 2, N + 2]);
+        let mut c = Tensor::<A, 2>::uninit([m + 2, n + 2]);
         let untouched = bits(&c);
-        run(product::<T, A, M, K, N>(&ta, &tb, &mut c), &mut on);
+        run(sized_product::<T, A>(&ta, &tb, &mut c, [m, k, n]), &mut on);
         for (i, got) in bits(&c).into_iter().enumerate() {
-            let (row, col) = (i / (N + 2), i % (N + 2));
-            let inside = (1..=M).contains(&row) && (1..=N).contains(&col);
-            let sum = || (1..=K).map(|k| a[row * (K + 2) + k] * b[k * (N + 2) + col]).sum();
+            let (row, col) = (i / (n + 2), i % (n + 2));
+            let inside = (1..=m).contains(&row) && (1..=n).contains(&col);
+            let sum = || (1..=k).map(|k| a[row * (a.len() / (m + 2)) + k] * b[k * (n + 2) + col]).sum();
             let want = if inside { to(sum()).to_bits() } else { untouched[i] };
-            assert_eq!(got, want, "{} {M}x{K}x{N} at {row}, {col}", T::ELEM);
+            assert_eq!(got, want, "{} {m}x{k}x{n} at {row}, {col}", T::ELEM);
         }
     }
 }
 #[test]
 fn products_of_any_lengths_are_exact_and_stay_in_their_place() {
-    fn all<const M: usize, const K: usize, const N: usize>() {
-        exact::<f16, f32, M, K, N>(|v| f16::of(v as f64), |v| v as f32, f16::NAN);
-        exact::<bf16, f32, M, K, N>(|v| bf16::of(v as f64), |v| v as f32, bf16::NAN);
-        exact::<f32, f32, M, K, N>(|v| v as f32, |v| v as f32, f32::NAN);
-        exact::<f64, f64, M, K, N>(|v| v as f64, |v| v as f64, f64::NAN);
-        exact::<i8, i32, M, K, N>(|v| v as i8, |v| v as i32, 77);
+    const LENGTHS: [usize; 12] = [1, 2, 3, 5, 8, 9, 15, 16, 17, 24, 33, 160];
+    for (i, length) in LENGTHS.into_iter().enumerate() {
+        // Each length as each of the three, beside two others that change.
+        let (other, third) = (LENGTHS[(i * 5 + 3) % 12], LENGTHS[(i * 7 + 5) % 11]);
+        for sizes in [[length, other, third], [third, length, other], [other, third, length]] {
+            exact::<f16, f32>(sizes, |v| f16::of(v as f64), |v| v as f32, f16::NAN);
+            exact::<bf16, f32>(sizes, |v| bf16::of(v as f64), |v| v as f32, bf16::NAN);
+            exact::<f32, f32>(sizes, |v| v as f32, |v| v as f32, f32::NAN);
+            exact::<f64, f64>(sizes, |v| v as f64, |v| v as f64, f64::NAN);
+            exact::<i8, i32>(sizes, |v| v as i8, |v| v as i32, 77);
+        }
     }
-    all::<1, 1, 1>();
-    all::<1, 33, 2>();
-    all::<17, 1, 3>();
-    all::<5, 15, 160>();
-    all::<24, 9, 8>();
-    all::<16, 16, 16>();
+    exact::<f32, f32>([160, 160, 160], |v| v as f32, |v| v as f32, f32::NAN);
+    // -128 * -128 at every step: nothing saturates.
+    let lowest = tensor([161, 161], vec![i8::MIN; 161 * 161]);
+    for mut on in targets() {
+        let mut c = Tensor::<i32, 2>::uninit([2, 2]);
+        run(sized_product::<i8, i32>(&lowest, &lowest, &mut c, [1, 160, 1]), &mut on);
+        assert_eq!(c.elements()[3], 160 * 16384);
+    }
+}
+
+#[kernel]
+fn chained<T: Float + DotInto<f32>, const N: usize>(q: View<T, 2>, k: View<T, 2>, v: View<T, 2>, y: ViewMut<f32, 2>) {
+    let (q, k, v) = (q.at(0, 0).load::<D2<N, N>>(), k.at(0, 0).load::<D2<N, N>>(), v.at(0, 0).load::<D2<N, N>>());
+    let s: Tile<f32, D2<N, N>> = dot(q, k.trans());
+    y.at(0, 0).store(dot(s.cast::<T>(), v));
+}
+#[kernel]
+fn batched<const B: usize, const N: usize>(a: View<f32, 3>, b: View<f32, 3>, y: ViewMut<f32, 3>) {
+    for i in 0..B {
+        y.at(i, 0, 0).store(dot(a.at(i, 0, 0).load::<D2<N, N>>(), b.at(i, 0, 0).load::<D2<N, N>>()));
+    }
+}
+#[test]
+fn chained_and_batched_small_products_are_exact() {
+    fn matmul(a: &[i64], b: impl Fn(usize, usize) -> i64, n: usize) -> Vec<i64> {
+        (0..n * n).map(|i| (0..n).map(|k| a[i / n * n + k] * b(k, i % n)).sum()).collect()
+    }
+    // -1, 0, 1: sums of 16 are whole in f16 and bf16.
+    let small =
+        |len: usize, seed: usize| -> Vec<i64> { (0..len).map(|i| ((i * 7 + i / 5 + seed) % 3) as i64 - 1).collect() };
+    fn chain<T: Real + DotInto<f32>>(q: &[i64], k: &[i64], v: &[i64], want: &[f32]) {
+        let [q, k, v] = [q, k, v].map(|x| tensor([16, 16], x.iter().map(|v| T::of(*v as f64)).collect()));
+        for mut on in targets() {
+            let mut y = Tensor::uninit([16, 16]);
+            run(chained::<T, 16>(&q, &k, &v, &mut y), &mut on);
+            assert_eq!(y.elements(), want, "{}", T::ELEM);
+        }
+    }
+    let (q, k, v) = (small(256, 0), small(256, 1), small(256, 2));
+    let s = matmul(&q, |r, c| k[c * 16 + r], 16);
+    let want: Vec<f32> = matmul(&s, |r, c| v[r * 16 + c], 16).into_iter().map(|v| v as f32).collect();
+    chain::<f16>(&q, &k, &v, &want);
+    chain::<bf16>(&q, &k, &v, &want);
+    chain::<f32>(&q, &k, &v, &want);
+
+    let (a, b) = (small(5 * 9, 3), small(5 * 9, 4));
+    let want: Vec<f32> =
+        (0..5).flat_map(|i| matmul(&a[i * 9..][..9], |r, c| b[i * 9 + r * 3 + c], 3)).map(|v| v as f32).collect();
+    let [a, b] = [a, b].map(|x| tensor([5, 3, 3], x.into_iter().map(|v| v as f32).collect()));
+    for mut on in targets() {
+        let mut y = Tensor::uninit([5, 3, 3]);
+        run(batched::<5, 3>(&a, &b, &mut y), &mut on);
+        assert_eq!(y.elements(), want);
+    }
 }

@@ -1,6 +1,9 @@
 //! What the cases share: the targets, and how faults are told.
 
+use std::sync::Arc;
 use tilewright::Runtime;
+use tilewright::core_api::launch::{Backend, Ready};
+use tilewright::core_api::passes;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
 
@@ -14,6 +17,15 @@ pub fn targets() -> [Runtime; 2] {
 pub fn run(launch: Launch<'_>, on: &mut Runtime) {
     let target = on.target();
     launch.run(on).unwrap_or_else(|e| panic!("{target}: {e}"));
+}
+
+/// Runs a launch after all passes; its faults fail the test.
+#[track_caller]
+pub fn run_optimised(launch: Launch<'_>, on: &mut Runtime) {
+    let ready = launch.ready().unwrap_or_else(|e| panic!("{e}"));
+    let optimised = passes::optimise(&ready.module, &passes::Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let target = on.target();
+    on.execute(Ready { module: Arc::new(optimised.module), ..ready }).unwrap_or_else(|e| panic!("{target}: {e}"));
 }
 
 /// The codes and messages of a launch's faults, one a line, without the places.
@@ -40,7 +52,7 @@ pub fn bits<T: Elem, const R: usize>(t: &Tensor<T, R>) -> Vec<u64> {
 }
 
 /// A float element type and its conversions, as the crates behind it do them.
-pub trait Real: Float + DotInto<f32> {
+pub trait Real: Float {
     fn of(v: f64) -> Self;
     fn get(self) -> f64;
 }
@@ -56,4 +68,5 @@ reals! {
     f16: f16::from_f64, f16::to_f64;
     bf16: bf16::from_f64, bf16::to_f64;
     f32: |v| v as f32, f64::from;
+    f64: |v| v, |v| v;
 }

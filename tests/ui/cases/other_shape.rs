@@ -6,6 +6,8 @@ fn k() {
     let b = zeros::<f32, D2<16, 8>>();
     let _ = a + b;
     let _ = a - a.max(Axis::<1>);
+    let _ = b - b.max(Axis::<1>).row();
+    let _ = b - b.max(Axis::<0>).col();
 }
 
 fn main() {}
