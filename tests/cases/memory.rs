@@ -98,6 +98,45 @@ fn a_plain_access_outside_is_one_error_for_the_load_and_one_for_the_store() {
         assert_eq!(told[0], told[1], "{at}");
         assert_eq!(told[0].lines().count(), 2, "{}", told[0]);
     }
+    let mut y = Tensor::uninit([10]);
+    let text = outside(&x, &mut y, 5).grid(Grid::cubes(1).pes(2)).run(&mut targets()[1]).unwrap_err().to_string();
+    insta::assert_snapshot!(text.split("error").nth(1).unwrap_or(""), @"
+    [TW-E0310]: 6 elements loaded outside the view
+      --> tests/cases/memory.rs:88:29
+       |
+    88 |     y.at(at).store(x.at(at).load::<D1<8>>());
+       |                             ^^^^^^ first by PE 0 at [10]
+       |
+       = note: in `%0 = load %x[%at] : tile<8xf32>`; they were read as 0
+       = next: use `load_or`, or `.limit(axis, n)`
+       = more: tilewright explain TW-E0310
+    ");
+}
+
+/// A tile at an odd place of rows of any pitch.
+#[kernel]
+fn inset<T: Elem>(x: View<T, 2>, y: ViewMut<T, 2>) {
+    let tile = x.at(0, 0).vec_width(4).load_or::<D2<32, 32>>(zero::<T>());
+    y.at(0, 1).vec_width(4).store_inside(tile);
+}
+#[test]
+fn a_tile_stored_at_an_odd_place_moves_every_element_and_no_neighbour() {
+    fn check<T: Elem>(make: fn(usize) -> T) {
+        for (cols, mut on) in [31, 32, 33, 63, 65].into_iter().flat_map(|c| targets().map(|t| (c, t))) {
+            let x = tensor([32, cols], (0..32 * cols).map(make).collect());
+            let mut y = Tensor::<T, 2>::uninit([33, cols]);
+            let (untouched, source) = (bits(&y), bits(&x));
+            run(inset::<T>(&x, &mut y), &mut on);
+            for (i, got) in bits(&y).into_iter().enumerate() {
+                let (r, c) = (i / cols, i % cols);
+                let want = if r < 32 && (1..33).contains(&c) { source[r * cols + c - 1] } else { untouched[i] };
+                assert_eq!(got, want, "{} of {cols} columns at {r}, {c}", T::ELEM);
+            }
+        }
+    }
+    check(|i| i as f32);
+    check(|i| f16::from_f64(i as f64));
+    check(|i| i as u8);
 }
 
 fn doubled(x: &Tensor<f32, 2>, on: &mut tilewright::Runtime) -> Tensor<f32, 2> {
@@ -173,6 +212,42 @@ fn atomics_round_each_time_and_touch_no_neighbour() {
     check(1u8, 0, 0xA5, 300, 44);
     check(1u32, 0, 7, 300, 300);
 }
+/// Two places of the first tile exist, one of the second is within its limit, none of the third.
+#[kernel]
+fn add_at_edge<T: Num>(y: ViewMut<T, 1>, one: Scalar<T>) {
+    y.at(3).limit(Axis::<0>, y.len(Axis::<0>) - 3).atomic_add(full::<T, D1<4>>(one));
+    y.at(1).limit(Axis::<0>, 1).atomic_add(full::<T, D1<4>>(one));
+    y.at(0).limit(Axis::<0>, -1).atomic_add(full::<T, D1<4>>(one));
+}
+#[test]
+fn an_atomic_tile_at_the_edge_adds_only_where_places_exist() {
+    fn check<T: Real>() {
+        for mut on in targets() {
+            let mut y = vector([10.0, 20.0, 30.0, 40.0, 50.0].map(T::of).to_vec()).placed(Placement::at(0, 0));
+            run(add_at_edge(&mut y, T::of(1.0)).grid(Grid::cubes(1).pes(2)), &mut on);
+            let got: Vec<f64> = y.elements().iter().map(|v| v.get()).collect();
+            assert_eq!(got, [10.0, 22.0, 30.0, 42.0, 52.0], "{}", T::ELEM);
+        }
+    }
+    check::<f16>();
+    check::<bf16>();
+    check::<f32>();
+}
+#[kernel]
+fn add_outside(y: ViewMut<i32, 1>) {
+    y.at(-1).atomic_add(full::<i32, D1<4>>(1));
+}
+#[test]
+fn an_atomic_outside_is_told_with_what_an_atomic_has() {
+    for mut on in targets() {
+        let mut y = vector(vec![5; 2]).placed(Placement::at(0, 0));
+        let text = add_outside(&mut y).run(&mut on).unwrap_err().to_string();
+        assert_eq!(y.elements(), [6, 6]);
+        assert!(text.contains("2 elements") && text.contains("at [-1]") && text.contains(".limit(axis, n)"), "{text}");
+        assert!(!text.contains("store_inside"), "{text}");
+    }
+}
+
 #[kernel]
 fn raise(y: ViewMut<f32, 1>, x: View<f32, 1>) {
     y.at(0).atomic_max(x.at(program_id()).get());
