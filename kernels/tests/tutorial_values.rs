@@ -44,18 +44,22 @@ fn every_listed_instance_agrees_with_its_reference() {
 #[test]
 fn causal_rows_see_what_a_chunk_at_the_end_of_the_context_sees() {
     // (T, S): chunks of queries, more queries than tokens, diagonals that cross tiles, heads that share keys.
-    let lengths = [(5, 6), (2, 5), (5, 2), (1, 257), (65, 97), (64, 100), (128, 64), (129, 63), (20, 1000)];
+    let lengths =
+        [(5, 6), (2, 5), (5, 2), (1, 257), (65, 97), (64, 100), (128, 64), (129, 63), (20, 1000), (1, 1), (20, 8192)];
     assert_right(
         lengths.map(|(t, s)| format!("fused_attention:causal=yes,elem=f16,h-q=2,h-kv=1,t-q={t},s-kv={s},d-head=16")),
     );
 }
 #[test]
 fn any_head_length_and_any_context_length_is_right() {
-    let head = [16, 40, 63, 72, 80, 96, 112, 128, 160, 256];
-    let tokens = [1, 2, 17, 63, 64, 65, 250, 252, 257];
+    let head = [16, 40, 63, 64, 72, 80, 96, 112, 128, 160, 256];
+    let tokens = [1, 2, 17, 63, 64, 65, 250, 252, 257, 2340];
     let words = head.iter().map(|d| format!("fused_attention:h-q=1,h-kv=1,t-q=3,s-kv=65,d-head={d},elem=bf16"));
     let more = tokens.iter().map(|s| format!("fused_attention:h-q=1,h-kv=1,t-q=3,s-kv={s},d-head=40,elem=f32"));
-    assert_right(words.chain(more));
+    // An odd pitch in two bytes, and as many query tokens as context.
+    let odd = [1, 17, 250, 257]
+        .map(|n| format!("fused_attention:h-q=2,h-kv=1,t-q={n},s-kv={n},d-head=63,elem=f16,causal=yes"));
+    assert_right(words.chain(more).chain(odd));
 }
 #[test]
 fn any_number_of_query_heads_shares_a_kv_head() {
@@ -65,7 +69,7 @@ fn any_number_of_query_heads_shares_a_kv_head() {
 #[test]
 fn products_end_at_every_edge() {
     for kernel in ["matmul", "matmul_leaky_relu", "persistent_matmul"] {
-        let sizes = [(1, 65, 1), (63, 1, 64), (64, 64, 65), (65, 129, 63)];
+        let sizes = [(1, 65, 1), (1, 32, 27), (63, 1, 64), (64, 64, 65), (65, 129, 63)];
         assert_right(sizes.map(|(m, n, k)| format!("{kernel}:elem=f32,m={m},n={n},k={k}")));
     }
 }
