@@ -27,6 +27,22 @@ fn an_impure_body_is_told_by_a_second_trace() {
     }
 }
 
+#[kernel]
+fn by_another_crate(x: View<f32, 1>, y: ViewMut<f32, 1>) {
+    y.at(0).set(tilewright_test_attn::leaky(x.at(0).get()));
+}
+#[test]
+fn a_constant_of_another_crate_is_in_the_ir_so_that_another_constant_is_another_kernel() {
+    let (x, mut y) = (vector(vec![-3.0f32]), Tensor::uninit([1]));
+    // Traces end with their process. What could outlive it is the IR, and that holds the constant.
+    let text = tilewright::ir::text::print(&by_another_crate(&x, &mut y).trace().unwrap_or_else(|e| panic!("{e}")));
+    assert!(text.contains(&tilewright_test_attn::SLOPE.to_string()), "{text}");
+    for mut on in targets() {
+        run(by_another_crate(&x, &mut y), &mut on);
+        assert_eq!(y.elements(), [-3.0 * tilewright_test_attn::SLOPE as f32]);
+    }
+}
+
 /// Two kernels of one name, whose bodies differ in a constant.
 mod one {
     use tilewright::prelude::*;
@@ -84,6 +100,7 @@ fn kernels_that_differ_are_never_taken_for_each_other() {
         };
         assert_eq!(value(one::same_name), 1);
         assert_eq!(value(two::same_name), 2);
+        assert_eq!(value(tilewright_test_attn::same_name), 3);
         assert_eq!(value(stamped_5), 5);
         assert_eq!(value(stamped_6), 6);
         for (twice, by, want) in [(true, 1, 21), (false, 1, 11), (false, 2, 12), (true, 2, 22)] {
@@ -99,7 +116,7 @@ fn number(y: ViewMut<i32, 1>, runs: ViewMut<u8, 1>) {
     runs.at(program_id()).atomic_add(scalar::<u8>(1));
 }
 fn numbered(grid: Grid, on: &mut tilewright::Runtime) -> Result<(), String> {
-    let n = grid.num_programs().filter(|n| *n <= 1 << 20).unwrap_or(1);
+    let n = grid.num_programs().filter(|n| *n <= 1 << 24).unwrap_or(1);
     let (mut y, mut runs) = (output([n]), Tensor::zeros([n]).placed(Placement::at(0, 0)));
     number(&mut y, &mut runs).grid(grid).run(on).map_err(|e| e.to_string())?;
     assert!(y.elements().iter().enumerate().all(|(i, v)| *v as usize == i), "{grid}");
@@ -115,6 +132,45 @@ fn each_program_of_a_grid_runs_once() {
     numbered(Grid::cubes(70_000), &mut reference).unwrap_or_else(|e| panic!("{e}"));
     for grid in [Grid::cubes(1), Grid::cubes(3).pes(3), Grid::cubes(16).pes(8), Grid::cubes(1).pes(8).sips(2)] {
         numbered(grid, &mut sim).unwrap_or_else(|e| panic!("{grid}: {e}"));
+    }
+}
+#[test]
+fn the_largest_grid_of_the_interpreter_runs_each_program_once() {
+    let [mut reference, _] = targets();
+    numbered(Grid::cubes(1 << 24), &mut reference).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Every program meets every other.
+#[kernel]
+fn reversed(y: ViewMut<i32, 1>, z: ViewMut<i32, 1>) {
+    y.at(program_id()).set(program_id());
+    barrier(Scope::Launch);
+    z.at(program_id()).set(y.at(num_programs() - 1 - program_id()).get());
+}
+#[test]
+fn a_barrier_of_all_programs_holds_for_any_grid_that_runs() {
+    let [mut reference, mut sim] = targets();
+    let check = |grid: Grid, on: &mut tilewright::Runtime| {
+        let n = grid.num_programs().unwrap_or(0);
+        let (mut y, mut z) = (output([n]), output([n]));
+        run(reversed(&mut y, &mut z).grid(grid), on);
+        assert!(z.elements().iter().rev().enumerate().all(|(i, v)| *v as usize == i), "{grid}");
+    };
+    check(Grid::cubes(1), &mut reference);
+    check(Grid::cubes(65_536), &mut reference);
+    check(Grid::cubes(8_750).pes(8), &mut reference);
+    check(Grid::cubes(16).pes(8), &mut sim);
+}
+#[test]
+fn threads_are_a_hint_that_changes_no_value_and_none_is_told() {
+    for mut on in targets() {
+        let (mut y, mut runs) = (output([8]), Tensor::zeros([8]).placed(Placement::at(0, 0)));
+        for threads in [1, 48, 256, 1024, 2048] {
+            run(number(&mut y, &mut runs).grid(Grid::cubes(1).pes(8)).threads(threads), &mut on);
+        }
+        assert_eq!((y.elements(), runs.elements()), (&[0, 1, 2, 3, 4, 5, 6, 7][..], &[5; 8][..]));
+        let told = faults(number(&mut y, &mut runs).threads(0), &mut on);
+        assert!(told.starts_with("TW-E0505"), "{told}");
     }
 }
 #[test]
@@ -230,6 +286,25 @@ macro_rules! sixty {
 sixty! {
     a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 c0 c1 c2 c3 c4 c5 c6 c7 c8 c9
     d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 e0 e1 e2 e3 e4 e5 e6 e7 e8 e9 f0 f1 f2 f3 f4 f5 f6 f7 f8 f9
+}
+#[test]
+fn four_kib_of_parameters_arrive_in_their_order() {
+    use tilewright::core_api::launch::{Arg, Backend, LaunchConfig, Ready};
+    use tilewright::ir::Literal;
+    const N: usize = 4096 / 8;
+    let params: String = (0..N).map(|i| format!("%p{i}: i64, ")).collect();
+    let stores: String = (0..N).map(|i| format!("  store %y[{i}], %p{i}\n")).collect();
+    let text = format!("kernel @many({params}%y: view_mut<?xi64>) {{\n{stores}}}\n");
+    let module = std::sync::Arc::new(tilewright::ir::text::read(&text, "many.tir").unwrap_or_else(|e| panic!("{e}")));
+    let values: Vec<i64> = (0..N as i64).map(|i| (i - 200).wrapping_mul(0x0123_4567_89AB_CDEF)).collect();
+    for mut on in targets() {
+        let mut y = Tensor::<i64, 1>::uninit([N]);
+        let scalars = values.iter().map(|v| Arg::Scalar(Literal::from(*v)));
+        let args = scalars.chain([Arg::ViewMut(y.as_any_mut())]).collect();
+        on.execute(Ready { module: module.clone(), args, config: LaunchConfig::default() })
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(y.elements(), values);
+    }
 }
 #[kernel]
 fn ten_views(

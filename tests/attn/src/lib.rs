@@ -1,4 +1,5 @@
 //! Device functions of the attention kernels: softmax partials, their merge, the reduce along a line, the group of PEs.
+//! And what only a crate of its own shows: a constant and the name of a kernel.
 use tilewright::prelude::*;
 
 /// Attention of M query rows over some of the tokens: running maximum, sum of exponentials, output not yet divided by it.
@@ -244,4 +245,16 @@ pub fn attend<T: Elem + DotInto<A>, A: Float, const M: usize, const N: usize, co
         Tier::Plain | Tier::Composite => so_far.merge(Partial::of_tile(s, v)),
         Tier::Fused => composite(|| so_far.online_softmax_step(s, v)),
     }
+}
+
+/// What `leaky` multiplies negative numbers by.
+pub const SLOPE: f64 = 0.3125;
+#[device]
+pub fn leaky(x: Scalar<f32>) -> Scalar<f32> {
+    select(x > 0.0, x, x * SLOPE)
+}
+/// A kernel whose name others have as well.
+#[kernel]
+pub fn same_name(y: ViewMut<i32, 1>) {
+    y.at(0).set(3);
 }
