@@ -219,10 +219,11 @@ pub fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
         RecordKind::StoreOutside => Diagnostic::new(codes::STORE_OUTSIDE, format!("{places} stored outside the view"))
             .at(m, loc, first)
             .note(format!("in `{}`; they were dropped", op_text(m, r.op)))
-            .next(match m.op(r.op).op {
-                Op::Store(_) => "use `store_inside`, or `.limit(axis, n)`",
-                // An atomic has no other form.
-                _ => "say with `.limit(axis, n)` how many places exist",
+            // An atomic has one form only.
+            .next(if matches!(m.op(r.op).op, Op::Store(_)) {
+                "use `store_inside`, or `.limit(axis, n)`"
+            } else {
+                "say with `.limit(axis, n)` how many places exist"
             }),
         RecordKind::DivisionByZero => {
             let times = plural(r.count, "time", "times");
