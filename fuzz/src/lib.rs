@@ -45,6 +45,26 @@ impl Target {
     }
 }
 
+/// Takes a `.tir` text as it is, for fuzzers that make their own inputs.
+///
+/// # Panics
+/// If it is not taken well.
+pub fn take_tir(text: &[u8]) {
+    taken(tir::check(&String::from_utf8_lossy(text)));
+}
+/// Takes a machine file as it is.
+///
+/// # Panics
+/// If it is not taken well.
+pub fn take_machine(text: &[u8]) {
+    taken(machine::check(Some(&String::from_utf8_lossy(text)), &[]));
+}
+fn taken(answer: Result<Answer, String>) {
+    if let Err(fault) = answer {
+        panic!("{fault}");
+    }
+}
+
 /// One input: as text, to show it, and what is done with it.
 struct Input {
     shown: String,

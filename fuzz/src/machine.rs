@@ -84,7 +84,7 @@ fn set(from: &mut Source) -> String {
 }
 
 /// What loads reads back as it is written; what is refused says so with a code.
-fn check(text: Option<&str>, sets: &[String]) -> Result<Answer, String> {
+pub fn check(text: Option<&str>, sets: &[String]) -> Result<Answer, String> {
     let path = file();
     let machine = match text {
         None => Machine::load("ahbm", sets),

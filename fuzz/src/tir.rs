@@ -107,7 +107,7 @@ pub fn input(from: &mut Source) -> Input {
 }
 
 /// What is read reads back as printed, with and without places; what is refused says where and with a code.
-fn check(text: &str) -> Result<Answer, String> {
+pub fn check(text: &str) -> Result<Answer, String> {
     let module = match read(text, "k.tir") {
         Ok(module) => module,
         Err(refused) => return drawn(&refused),

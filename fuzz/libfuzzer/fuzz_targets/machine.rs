@@ -1,0 +1,6 @@
+//! Machine files.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| tilewright_fuzz::take_machine(bytes));
