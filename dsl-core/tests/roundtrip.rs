@@ -53,6 +53,19 @@ fn other_spellings_are_read() {
 }
 
 #[test]
+fn what_a_kernel_denies_is_part_of_it() {
+    let denying = "kernel @k(%n: i32) deny(in_kernel_checks) {\n  keep %n\n}\n";
+    let m = read(denying, "k.tir").unwrap();
+    assert_eq!(print(&m), denying);
+    assert!(m.deny.in_kernel_checks);
+    assert_ne!(m, parse("kernel @k(%n: i32) {\n  keep %n\n}\n", "k.tir").unwrap());
+    // A pass keeps it, and a name of an op or a value may be the same word.
+    assert_eq!(tilewright_core::passes::for_timing(&m), m);
+    let names = "kernel @deny(%deny: i32) deny(in_kernel_checks) {\n  keep %deny\n}\n";
+    assert_eq!(print(&parse(names, "k.tir").unwrap()), names);
+}
+
+#[test]
 fn a_byte_order_mark_and_a_missing_last_newline_do_not_matter() {
     let m = parse("\u{feff}kernel @k() {}", "k.tir").unwrap();
     assert_eq!(print(&m), "kernel @k() {\n}\n");

@@ -2,6 +2,7 @@
 //! gives a launch builder. `fn k(x: View<T, 2>, n: Scalar<i32>, #[comptime] t: Tier)` becomes
 //! `fn k(x: &Tensor<T, 2>, n: i32, t: Tier) -> Launch`.
 
+use crate::attributes::Attributes;
 use crate::lower::{local, lower};
 use crate::{quiet, refused_qualifiers, without_qualifiers};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -13,7 +14,7 @@ use syn::{
     PathArguments, ReturnType, Type, parse_quote,
 };
 
-pub fn expand(mut f: ItemFn) -> TokenStream {
+pub fn expand(mut f: ItemFn, attributes: &Attributes) -> TokenStream {
     let mut errors = refused_qualifiers(&f.sig);
     without_qualifiers(&mut f.sig);
     errors.extend(lower(&mut f.block));
@@ -29,7 +30,7 @@ pub fn expand(mut f: ItemFn) -> TokenStream {
     }
     let all: Option<Vec<&Param>> = params.iter().map(Option::as_ref).collect();
     let host = match all {
-        Some(params) if f.sig.generics.lifetimes().next().is_none() => host_function(&f, &params, &errors),
+        Some(params) if f.sig.generics.lifetimes().next().is_none() => host_function(&f, attributes, &params, &errors),
         _ => stub(&f, &params),
     };
     let errors = errors.iter().map(|e| e.to_compile_error());
@@ -197,7 +198,7 @@ fn doc_text(a: &Attribute) -> String {
     }
 }
 
-fn host_function(f: &ItemFn, params: &[&Param], errors: &[Error]) -> TokenStream {
+fn host_function(f: &ItemFn, attributes: &Attributes, params: &[&Param], errors: &[Error]) -> TokenStream {
     let (vis, name, generics, attrs, body) = (&f.vis, &f.sig.ident, &f.sig.generics, &f.attrs, &f.block);
     let (text, where_, output, quiet) =
         (name.unraw().to_string(), &generics.where_clause, &f.sig.output, quiet(errors));
@@ -214,6 +215,7 @@ fn host_function(f: &ItemFn, params: &[&Param], errors: &[Error]) -> TokenStream
     });
     let (keys, binds) = (keys(generics, &launch), params.iter().map(|p| p.bind(&launch)));
     let arguments = params.iter().map(|p| p.argument());
+    let denied = &attributes.deny;
     let mut outer = generics.clone();
     outer.params.insert(0, parse_quote!(#life));
     let (outer, _, _) = outer.split_for_impl();
@@ -228,6 +230,7 @@ fn host_function(f: &ItemFn, params: &[&Param], errors: &[Error]) -> TokenStream
             let mut #launch = #new;
             #(#keys)*
             #(#binds)*
+            #(#launch.deny(#denied);)*
             #launch.body(__body #turbofish as *const (), move || { let _ = __body #turbofish (#(#arguments),*); })
         }
     }

@@ -1,9 +1,10 @@
 //! `#[kernel]`, `#[device]`, `#[derive(Value)]`. A body stays the user's Rust: `lower` rewrites only what Rust cannot
 //! overload (comparisons, `&&`, `||`, `if`, `while`, `for` over a range literal) and notes the names of `let`s.
-//! `carried` finds the variables a region assigns; `kernel`, `device`, `derive` write what stands around a body.
+//! `attributes` reads what stands in `#[kernel(..)]`, `carried` finds the variables a region assigns; `kernel`, `device`, `derive` write what stands around a body.
 //! Not here: any knowledge of types. Whether an `if` runs now or on the device is decided by traits in
 //! `tilewright_core::lang`, which generated code reaches as `::tilewright::__rt`.
 
+mod attributes;
 mod carried;
 mod derive;
 mod device;
@@ -14,15 +15,22 @@ use proc_macro::TokenStream;
 use syn::{Error, ItemFn, Signature};
 
 /// Makes a function a kernel: calling it on the host gives a launch builder. See the language reference.
+///
+/// `#[kernel(deny(in_kernel_checks))]`: it is an error if the kernel has to check the bounds of an access while it runs.
 #[proc_macro_attribute]
 pub fn kernel(args: TokenStream, item: TokenStream) -> TokenStream {
-    on_function("kernel", args, item, kernel::expand)
+    let (attributes, refused) = attributes::Attributes::of(args.into());
+    on_function("kernel", item, |f| kernel::expand(f, &attributes), refused)
 }
 
 /// Makes a function (or method) a device function: it is traced where it is called, and its operations say from where.
 #[proc_macro_attribute]
 pub fn device(args: TokenStream, item: TokenStream) -> TokenStream {
-    on_function("device", args, item, device::expand)
+    let refused = args.into_iter().next().map(|first| {
+        let text = "`#[device]` takes no arguments";
+        Error::new(first.span().into(), text)
+    });
+    on_function("device", item, device::expand, refused.into_iter().collect())
 }
 
 /// Makes a struct of kernel values a kernel value: carried by loops, yielded by `if`, sent in messages.
@@ -37,9 +45,9 @@ pub fn value(item: TokenStream) -> TokenStream {
 
 fn on_function(
     name: &str,
-    args: TokenStream,
     item: TokenStream,
-    expand: fn(ItemFn) -> proc_macro2::TokenStream,
+    expand: impl Fn(ItemFn) -> proc_macro2::TokenStream,
+    refused: Vec<Error>,
 ) -> TokenStream {
     let mut tokens: TokenStream = match syn::parse::<ItemFn>(item) {
         Ok(function) => expand(function).into(),
@@ -48,10 +56,7 @@ fn on_function(
             Error::new(error.span(), text).into_compile_error().into()
         }
     };
-    if let Some(first) = args.into_iter().next() {
-        let error = Error::new(first.span().into(), format!("`#[{name}]` takes no arguments"));
-        tokens.extend(TokenStream::from(error.into_compile_error()));
-    }
+    tokens.extend(refused.into_iter().map(|error| TokenStream::from(error.into_compile_error())));
     tokens
 }
 

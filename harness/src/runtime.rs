@@ -9,6 +9,7 @@ use tilewright_core::check::{self, Remark, Shape};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::{self, Interp};
 use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
+use tilewright_core::passes;
 use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
 use tilewright_sim::report::{EngineSummary, Fidelity, Summary};
@@ -135,6 +136,7 @@ impl Runtime {
 impl Backend for Runtime {
     type Report = Report;
     fn execute(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
+        passes::refuse_denied(&launch)?;
         match self {
             Runtime::Sim(sim) => {
                 let run = sim.execute(launch)?;

@@ -1,5 +1,6 @@
 //! The kernel language, end to end: kernels traced to IR, their locations and names, and what errors say.
 
+mod bounds;
 mod faults;
 mod flow;
 mod hygiene;

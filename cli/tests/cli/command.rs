@@ -204,6 +204,40 @@ fn a_tir_file_is_parsed_and_verified() {
     ");
 }
 #[test]
+fn a_kernel_that_denies_checks_is_printed_as_traced_and_refused_when_optimised() {
+    let traced = tilewright("ir tests/data/denied.tir").out;
+    assert!(
+        traced.starts_with("kernel @denied(%x: view<?xf32>, %i: view<?xi32>) deny(in_kernel_checks) {"),
+        "{traced}"
+    );
+    assert_snapshot!(wrong(2, "ir tests/data/denied.tir --stage optimised"));
+}
+#[test]
+fn the_remarks_say_what_each_pass_did_and_why_not() {
+    let optimised = tilewright("ir tests/data/checked.tir --stage optimised --remarks");
+    assert_eq!(optimised.code, 0, "{}", optimised.err);
+    assert_snapshot!(optimised.out);
+    // Remarks are comments: the output reads back as the module without them.
+    let path = support::temp_dir("remarks").join("checked.tir");
+    std::fs::write(&path, &optimised.out).unwrap();
+    let without = tilewright("ir tests/data/checked.tir --stage optimised").out;
+    assert_eq!(tilewright(&format!("ir {}", path.display())).out, without);
+    let json = tilewright("ir tests/data/checked.tir --stage optimised --remarks --json").out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((json["stage"].as_str(), json["ir"].as_str()), (Some("optimised"), Some(without.as_str())));
+    let remarks = json["remarks"].as_array().map_or(0, Vec::len);
+    assert_eq!(remarks, optimised.out.lines().filter(|l| l.starts_with("// ") && !l.starts_with("// bounds:")).count());
+}
+#[test]
+fn what_the_launch_knows_decides_what_is_checked() {
+    let checks = |of: &str| {
+        let out = tilewright(&format!("ir {of} --stage optimised --remarks")).out;
+        out.lines().last().unwrap_or_default().to_string()
+    };
+    assert_snapshot!(checks("row_softmax"), @"// bounds: 2 proved, 0 checked at launch, 0 before a loop, 0 in place");
+    assert_snapshot!(checks("gqa_decode:mode=A1"), @"// bounds: 6 proved, 0 checked at launch, 0 before a loop, 0 in place");
+}
+#[test]
 fn a_sweep_says_which_tiers_modes_and_contexts_there_are() {
     assert_snapshot!(wrong(1, "sweep short-decode --tier fused"), @r"
     error[TW-E0821]: no tier `fused`

@@ -22,6 +22,7 @@ impl Builder {
             name: name.to_string(),
             key: Vec::new(),
             params: Vec::new(),
+            deny: Deny::default(),
             body: RegionId(0),
             values: Vec::new(),
             ops: Vec::new(),
@@ -40,6 +41,10 @@ impl Builder {
     /// Adds a part of the specialisation key, for print.
     pub fn key(&mut self, name: &str, value: &str) {
         self.m.key.push((name.to_string(), value.to_string()));
+    }
+    /// What the kernel is not to have in it.
+    pub fn deny(&mut self, deny: Deny) {
+        self.m.deny = deny;
     }
     fn value(&mut self, ty: Type, def: Def, name: Option<&str>) -> ValueId {
         self.m.values.push(Value { ty, def, name: name.map(Arc::from) });
@@ -133,6 +138,7 @@ pub fn renumber(m: &Module, keep: &mut dyn FnMut(OpId) -> bool) -> Module {
         name: m.name.clone(),
         key: m.key.clone(),
         params: Vec::new(),
+        deny: m.deny,
         body: RegionId(0),
         values: Vec::with_capacity(m.values.len()),
         ops: Vec::with_capacity(m.ops.len()),

@@ -74,6 +74,28 @@ pub struct Region {
     pub yields: Vec<ValueId>,
 }
 
+/// What the author of a kernel refuses to have in it: `#[kernel(deny(..))]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deny {
+    /// Accesses whose bounds the kernel itself would check while it runs.
+    pub in_kernel_checks: bool,
+}
+
+impl Deny {
+    /// All that can be denied, as it is spelled.
+    pub const NAMES: [&str; 1] = ["in_kernel_checks"];
+    /// Denies one thing more; says whether there is a thing of this name.
+    pub fn add(&mut self, name: &str) -> bool {
+        let known = name == "in_kernel_checks";
+        self.in_kernel_checks |= known;
+        known
+    }
+    /// What is denied.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        self.in_kernel_checks.then_some("in_kernel_checks").into_iter()
+    }
+}
+
 /// One kernel, specialised and traced (or read from text).
 ///
 /// The order of the arenas is that of a walk over the text (`Builder::finish` makes it so), so equality is plain
@@ -84,6 +106,7 @@ pub struct Module {
     /// The specialisation: type parameters, consts and comptime values with their printed values.
     pub key: Vec<(String, String)>,
     pub params: Vec<ValueId>,
+    pub deny: Deny,
     pub body: RegionId,
     pub(crate) values: Vec<Value>,
     pub(crate) ops: Vec<OpData>,
@@ -94,7 +117,7 @@ pub struct Module {
 impl PartialEq for Module {
     fn eq(&self, o: &Module) -> bool {
         let same_op = |(a, b): (&OpData, &OpData)| a.op == b.op && a.results == b.results;
-        (&self.name, &self.key, &self.params, self.body) == (&o.name, &o.key, &o.params, o.body)
+        (&self.name, &self.key, &self.params, self.deny, self.body) == (&o.name, &o.key, &o.params, o.deny, o.body)
             && self.values == o.values
             && self.regions == o.regions
             && self.ops.len() == o.ops.len()

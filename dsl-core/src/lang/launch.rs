@@ -9,7 +9,7 @@ use super::view::{View, ViewMut};
 use crate::diag::Diagnostics;
 use crate::ir::loc::Place;
 use crate::ir::text::{op_text, print};
-use crate::ir::{Literal, Module, Op, OpId, Type, ViewType};
+use crate::ir::{Deny, Literal, Module, Op, OpId, Type, ViewType};
 use crate::launch::{Arg, Backend, Grid, LaunchConfig, Ready};
 use crate::tensor::Tensor;
 use rustc_hash::FxHashMap;
@@ -181,6 +181,7 @@ pub struct Launch<'a> {
     params: Vec<(&'static str, Type)>,
     args: Vec<Arg<'a>>,
     config: LaunchConfig,
+    deny: Deny,
     retrace: bool,
     body: Box<dyn Fn() + Send + Sync + 'a>,
 }
@@ -197,6 +198,7 @@ impl<'a> Launch<'a> {
             params: Vec::new(),
             args: Vec::new(),
             config: LaunchConfig::default(),
+            deny: Deny::default(),
             retrace: std::env::var_os("TILEWRIGHT_RETRACE").is_some_and(|v| v != "0"),
             body: Box::new(|| ()),
         }
@@ -220,6 +222,11 @@ impl<'a> Launch<'a> {
         self.params.push((name, P::ty()));
         self.args.push(P::arg(host));
         Slot { index: self.params.len() - 1, of: P::of }
+    }
+    /// Of `#[kernel(deny(..))]`: the same for all launches of a kernel, so no part of its key.
+    pub fn deny(&mut self, name: &str) {
+        let known = self.deny.add(name);
+        debug_assert!(known, "the macro lets known names through only");
     }
     pub fn body(mut self, instance: *const (), body: impl Fn() + Send + Sync + 'a) -> Self {
         self.key.body = instance as usize;
@@ -274,7 +281,7 @@ impl<'a> Launch<'a> {
         Ok(module)
     }
     fn record(&self) -> Result<Module, Diagnostics> {
-        let subject = Subject { name: self.key.name, key: &self.key_text, params: &self.params };
+        let subject = Subject { name: self.key.name, key: &self.key_text, params: &self.params, deny: self.deny };
         trace::record(&subject, &*self.body)
     }
     fn compare(&self, first: &Module, second: &Module) -> Result<(), Diagnostics> {

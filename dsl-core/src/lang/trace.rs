@@ -11,7 +11,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::elem::ElemType;
 use crate::ir::loc::Place;
 use crate::ir::verify::verify;
-use crate::ir::{Builder, Def, Dims, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
+use crate::ir::{Builder, Def, Deny, Dims, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -27,6 +27,7 @@ pub(crate) struct Subject<'a> {
     pub name: &'a str,
     pub key: &'a [(String, String)],
     pub params: &'a [(&'static str, Type)],
+    pub deny: Deny,
 }
 
 /// Runs a body on a fresh tracer.
@@ -103,6 +104,7 @@ impl Tracer {
         for (name, ty) in subject.params {
             b.param(name, *ty);
         }
+        b.deny(subject.deny);
         let mut t = Tracer {
             b,
             number,

@@ -3,6 +3,7 @@
 //! `x * 1.0` is `x` only if `x` is not a NaN of other bits, `x + 0.0` is not `x` for -0, `x - x` is not 0 for infinity.
 
 use super::edit::{Edit, constant_of};
+use super::facts::negated;
 use crate::elem::Class;
 use crate::interp::scalar;
 use crate::ir::ops::{self, At, Pred, ResultType};
@@ -77,17 +78,6 @@ fn mirrored(pred: Pred) -> Pred {
         Pred::Ge => Pred::Le,
         Pred::Eq => Pred::Eq,
         Pred::Ne => Pred::Ne,
-    }
-}
-/// The predicate that holds exactly where `pred` does not, for elements without NaN.
-fn negated(pred: Pred) -> Pred {
-    match pred {
-        Pred::Lt => Pred::Ge,
-        Pred::Le => Pred::Gt,
-        Pred::Gt => Pred::Le,
-        Pred::Ge => Pred::Lt,
-        Pred::Eq => Pred::Ne,
-        Pred::Ne => Pred::Eq,
     }
 }
 

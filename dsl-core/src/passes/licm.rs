@@ -1,10 +1,11 @@
 //! Loop-invariant code: an op in a loop whose operands do not change in it moves before the loop. Pure ops, and reads of
 //! views that the loop does not write. An op that can leave an error record moves only out of a part that surely runs;
-//! the facts show of some that they cannot: a divisor that is never 0, an access inside its view.
+//! the facts show of some that they cannot: a divisor that is never 0, an access inside its view. What only a condition
+//! inside the loop shows does not count: it need not hold before the loop.
 
 use super::bounds::Prover;
 use super::canonicalise::{Trips, trips};
-use super::edit::Edit;
+use super::edit::{Edit, place};
 use super::facts::Known;
 use super::purity::{Depends, can_fault, depends};
 use super::remark::Remark;
@@ -13,7 +14,7 @@ use rustc_hash::FxHashSet;
 
 /// Moves invariant ops out of loops, inner loops first. `known`: of the launches that the module is for.
 pub fn licm(m: &Module, known: &Known) -> (Module, Vec<Remark>) {
-    let prover = Prover::new(m, known);
+    let prover = Prover::anywhere(m, known);
     let mut faults = vec![false; m.num_ops()];
     m.each_op(&mut |op| faults[op.index()] = can_fault(m, &prover, op));
     let mut licm = Licm { e: Edit::new("licm", m), faults };
@@ -29,6 +30,7 @@ struct Licm {
 
 /// A loop that ops may leave.
 struct Loop {
+    op: OpId,
     /// Everything that is made inside and has not left.
     inside: FxHashSet<ValueId>,
     effects: Effects,
@@ -71,7 +73,7 @@ impl Licm {
             m.op(op).op.each_region(&mut |r| inside.extend(m.region(r).args.iter().copied()));
             inside.extend(m.op(op).results.iter());
         }
-        Loop { inside, effects: Effects::of(m, op) }
+        Loop { op, inside, effects: Effects::of(m, op) }
     }
     /// Moves what it can from one region of a loop to `out`, which stands before the loop.
     fn leave(&mut self, l: &mut Loop, part: RegionId, runs: bool, out: &mut Vec<OpId>) {
@@ -90,7 +92,7 @@ impl Licm {
                     out.push(op);
                     continue;
                 }
-                Some(Some(why)) => self.e.declined(op, why),
+                Some(Some(why)) => self.e.declined(op, format!("stays in the loop: {why}")),
                 None => {}
             }
             stay.push(op);
@@ -103,16 +105,36 @@ impl Licm {
         self.e.m.regions[part.index()].ops = stay;
     }
     /// Why an op with invariant operands stays.
-    fn hinders(&self, l: &Loop, what: Depends, op: OpId, runs: bool) -> Option<&'static str> {
+    fn hinders(&self, l: &Loop, what: Depends, op: OpId, runs: bool) -> Option<String> {
         if let Depends::Memory(view) = what {
             if l.effects.changes().any(|changed| changed == view) {
-                return Some("stays in the loop, which writes its view");
+                return Some(format!("{} may change what it reads", self.writer(l, view)));
             }
             if l.effects.sync.is_some() {
-                return Some("stays in the loop: others may write its view before a barrier in it");
+                return Some("others may change what it reads before a barrier in it".to_string());
             }
         }
-        (!runs && self.faults[op.index()])
-            .then_some("stays in the loop: it can record a fault, and this line may not run")
+        if runs || !self.faults[op.index()] {
+            return None;
+        }
+        let why = match self.e.m.op(op).op {
+            Op::Load(_) => "it may reach outside its view, and this line may not run; `load_or` could move",
+            _ => {
+                "it may divide by 0, and this line may not run; by a divisor that is never 0, `maximum(n, 1)`, it could move"
+            }
+        };
+        Some(why.to_string())
+    }
+    /// The first op of a loop that changes a view.
+    fn writer(&self, l: &Loop, view: u32) -> String {
+        let (m, mut first) = (&self.e.m, None);
+        m.op(l.op).op.each_region(&mut |r| {
+            m.walk(r, &mut |op| {
+                if first.is_none() && !m.op(op).op.has_regions() && Effects::of(m, op).changes().any(|v| v == view) {
+                    first = Some(op);
+                }
+            });
+        });
+        first.map_or("the loop".to_string(), |op| format!("the {} at {}", m.op(op).op.mnemonic(), place(m, op)))
     }
 }

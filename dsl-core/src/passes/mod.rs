@@ -28,6 +28,7 @@ pub use remark::{Remark, Verdict};
 
 use crate::diag::Diagnostics;
 use crate::ir::Module;
+use crate::launch::Ready;
 use bounds::{Checks, place_checks};
 use facts::Known;
 
@@ -48,7 +49,8 @@ pub fn for_timing(m: &Module) -> Module {
 pub struct Options {
     /// What is known of the launches that the module is for. Nothing: it is for all of them.
     pub known: Known,
-    /// Accesses whose bounds would be checked in place are errors.
+    /// Accesses whose bounds the kernel would check are errors, even where the kernel itself does not say
+    /// `deny(in_kernel_checks)`.
     pub deny_in_kernel_checks: bool,
 }
 
@@ -62,13 +64,25 @@ pub struct Optimised {
     pub checks: Checks,
 }
 
+/// Refuses a launch that would have its kernel check bounds although the kernel denies that.
+///
+/// # Errors
+/// Every access that nothing known of the launch shows to be inside its view.
+pub fn refuse_denied(launch: &Ready<'_>) -> Result<(), Diagnostics> {
+    if !launch.module.deny.in_kernel_checks {
+        return Ok(());
+    }
+    let options = Options { known: Known::of(launch), ..Options::default() };
+    optimise(&launch.module, &options).map(|_| ())
+}
+
 /// Rounds of all passes; each removes or moves something, and few modules need more than three.
 const MAX_ROUNDS: usize = 16;
 
 /// Runs all passes until none finds anything more to do, then places the checks of bounds.
 ///
 /// # Errors
-/// The accesses that are checked in place, if the options deny that.
+/// The accesses that the kernel would check itself, if it or the options deny that.
 pub fn optimise(m: &Module, options: &Options) -> Result<Optimised, Diagnostics> {
     let (mut module, mut remarks) = (fold(m), Vec::new());
     for _ in 0..MAX_ROUNDS {
@@ -88,8 +102,8 @@ pub fn optimise(m: &Module, options: &Options) -> Result<Optimised, Diagnostics>
     }
     let (checks, said) = place_checks(&module, &options.known);
     remarks.extend(said);
-    if options.deny_in_kernel_checks {
-        checks.deny_in_place(&module)?;
+    if options.deny_in_kernel_checks || module.deny.in_kernel_checks {
+        checks.denied(&module, &options.known)?;
     }
     Ok(Optimised { module, remarks, checks })
 }

@@ -5,7 +5,7 @@ mod ops;
 
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::loc::Place;
-use tilewright_core::ir::{Builder, Dims, Element, Literal, Loc, LocId, Module, Op, Type, ValueId, ViewType};
+use tilewright_core::ir::{Builder, Deny, Dims, Element, Literal, Loc, LocId, Module, Op, Type, ValueId, ViewType};
 use tilewright_core::with_elem;
 
 /// The module that these bytes choose.
@@ -33,6 +33,9 @@ fn chosen(bytes: &[u8], made_for: For) -> Module {
         let (name, value) = (g.one_of(&NAMES), g.one_of(&NAMES));
         g.b.key(name, value);
     }
+    // One that runs has no reason to be refused.
+    let in_kernel_checks = made_for == For::Reading && g.below(4) == 0;
+    g.b.deny(Deny { in_kernel_checks });
     for _ in 0..3 + g.below(4) {
         let ty = if g.below(2) == 0 { Type::View(g.view_type()) } else { Type::Scalar(g.elem()) };
         let name = g.one_of(&NAMES);

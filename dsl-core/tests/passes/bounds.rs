@@ -18,13 +18,16 @@ fn kernel(body: &str) -> Module {
     read(&text, "b.tir").unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Accesses in nests of loops; indices are sums, products and clamps of loop indices, ids, parameters and lengths.
+/// Accesses in nests of loops and conditions; indices are sums, products, clamps and choices of loop indices, ids,
+/// parameters and lengths.
 fn body(bytes: &[u8]) -> String {
     let mut out = String::from(
         "%pid = program_id : i32\n%xs = len %x axis 0 : i32\n%ys = len %y axis 0 : i32\n%os = len %o axis 0 : i32\n",
     );
     let mut visible: Vec<String> = ["%pid", "%xs", "%ys", "%os", "%n", "%m"].map(String::from).to_vec();
-    let (mut bytes, mut open) = (bytes.iter().copied(), Vec::new());
+    // How each open region ends, and what can be seen after it.
+    let mut open: Vec<(String, usize)> = Vec::new();
+    let mut bytes = bytes.iter().copied();
     for i in 0.. {
         let Some(kind) = bytes.next() else { break };
         let mut byte = || bytes.next().unwrap_or(0) as usize;
@@ -35,33 +38,66 @@ fn body(bytes: &[u8]) -> String {
         };
         let (x, y) = (any(a), any(b));
         let size = [1, 2, 4, 8, 16][byte() % 5];
-        match kind % 10 {
-            0 | 1 if open.len() < 3 => {
+        match kind % 16 {
+            0 | 1 if open.len() < 4 => {
                 let (step, end) = ([1, 2, 4, 8, 16][byte() % 5], ["%xs", "%ys", "%os", "32"][byte() % 4]);
                 let lo = if a % 2 == 0 { "0".to_string() } else { x };
                 out += &format!("for %i{i} in {lo}..{end} step {step} {{\n");
-                open.push(visible.len());
+                open.push(("}".into(), visible.len()));
                 visible.push(format!("%i{i}"));
             }
-            2 => {
-                if let Some(before) = open.pop() {
-                    out += "}\n";
+            2 | 3 if open.len() < 4 => {
+                let (first, second) = (condition(byte(), &x, &y), condition(byte(), &any(byte()), &any(byte())));
+                let join = ["and", "or"][byte() % 2];
+                out += &format!(
+                    "%p{i} = {first}\n%q{i} = {second}\n%r{i} = {join} %p{i}, %q{i} : i1\n%s{i} = not %r{i} : i1\n"
+                );
+                let rest = format!("%d{i} = rem {x}, {size} : i32\n%t{i} = cmp eq %d{i}, 0:i32 : i1\n");
+                out += &rest;
+                out += &format!("if %{}{i} {{\n", ["p", "r", "s", "t"][byte() % 4]);
+                open.push(("}".into(), visible.len()));
+            }
+            4 if open.len() < 4 => {
+                out += &format!("%e{i} = while carry (%w{i} = {x}) {{\n%g{i} = cmp lt %w{i}, {y} : i1\nwhile %g{i}\n");
+                open.push((format!("%z{i} = add %w{i}, {size} : i32\nyield %z{i}\n}}"), visible.len()));
+                visible.push(format!("%w{i}"));
+            }
+            5 => {
+                if let Some((end, before)) = open.pop() {
+                    out += &format!("{end}\n");
                     visible.truncate(before);
                 }
             }
-            3 => out += &format!("%l{i} = load %x[{x}] : tile<{size}xf32>\nprint \"{{}}\", %l{i}\n"),
-            4 => out += &format!("%l{i} = load %y[{x}, {y}] : tile<{size}xf32>\nprint \"{{}}\", %l{i}\n"),
-            5 => out += &format!("store %o[{x}], 1.0:f32\n"),
-            6 => out += &format!("%l{i} = load %x[{x}] limit 0: {y} : tile<{size}xf32>\nprint \"{{}}\", %l{i}\n"),
+            6 => {
+                if let Some((end, before)) = open.last().filter(|(end, _)| end == "}").cloned()
+                    && out.rfind("\nif ") > out.rfind("\nfor ")
+                    && out.rfind("\nif ") > out.rfind("\n}")
+                {
+                    out += &format!("{end} else {{\n");
+                    visible.truncate(before);
+                }
+            }
+            7 | 8 => out += &format!("%l{i} = load %x[{x}] : tile<{size}xf32>\nprint \"{{}}\", %l{i}\n"),
+            9 => out += &format!("%l{i} = load %y[{x}, {y}] : tile<{size}xf32>\nprint \"{{}}\", %l{i}\n"),
+            10 => out += &format!("store %o[{x}], 1.0:f32\n"),
+            11 => out += &format!("%l{i} = load %x[{x}] limit 0: {y} : tile<{size}xf32>\nprint \"{{}}\", %l{i}\n"),
+            12 => {
+                let mask = condition(byte(), &any(byte()), &any(byte()));
+                out += &format!("%c{i} = {mask}\n%v{i} = select %c{i}, {x}, {y} : i32\n");
+                visible.push(format!("%v{i}"));
+            }
             kind => {
-                let op = ["add", "sub", "mul", "minimum", "maximum", "rem", "div"][(kind as usize + a) % 7];
-                out += &format!("%v{i} = {op} {x}, {y} : i32\n");
+                const OPS: [&str; 10] = ["add", "sub", "mul", "minimum", "maximum", "rem", "div", "shl", "shr", "and"];
+                out += &format!("%v{i} = {} {x}, {y} : i32\n", OPS[(kind as usize + a) % 10]);
                 visible.push(format!("%v{i}"));
             }
         }
     }
-    open.iter().for_each(|_| out += "}\n");
+    open.iter().rev().for_each(|(end, _)| out += &format!("{end}\n"));
     out
+}
+fn condition(pred: usize, x: &str, y: &str) -> String {
+    format!("cmp {} {x}, {y} : i1", ["lt", "le", "gt", "ge", "eq", "ne"][pred % 6])
 }
 
 /// Accesses that are shown to be inside for this launch, by placement; and the lines of those that were not.
@@ -174,6 +210,33 @@ fn denied_checks_in_place_are_errors_each_with_its_line() {
     insta::assert_snapshot!(denied);
     let clamped = "%f = load %x[%n] else 0.0 : f32\n%i = cast %f : i32\n%g = load %x[%i] else 0.0 : f32\nstore inside %o[%i], %g\n";
     assert!(passes::optimise(&kernel(clamped), &deny).is_ok());
+}
+
+#[test]
+fn a_kernel_that_denies_checks_needs_no_option() {
+    let denying = |body: &str| {
+        let mut m = kernel(body);
+        m.deny.in_kernel_checks = true;
+        m
+    };
+    let refused = |m: &Module, known: Known| {
+        let options = passes::Options { known, ..passes::Options::default() };
+        passes::optimise(m, &options).map_or_else(|e| e.0.iter().map(|d| d.message.clone()).collect(), |_| Vec::new())
+    };
+    // For all launches, what the host can check is no check in the kernel; for one, it has to hold.
+    let at_launch = denying(LAUNCH);
+    assert_eq!(refused(&at_launch, Known::default()), Vec::<String>::new());
+    let whole = |len: usize| {
+        let mut known = launch(len, 8);
+        known.args.extend([KnownArg::Scalar(1.into()), KnownArg::Scalar(1.into())]);
+        known
+    };
+    assert_eq!(refused(&at_launch, whole(64)), Vec::<String>::new());
+    let told = "for this launch, the kernel would have to check the bounds of this load";
+    assert_eq!(refused(&at_launch, whole(63)), [told]);
+    // A check before a loop is one in the kernel.
+    let before = "%f = load %x[%n] else 0.0 : f32\n%i = cast %f : i32\nfor %k in 0..%m {\n%j = add %i, %k : i32\nstore %o[%j], 1.0:f32\n}\n";
+    assert_eq!(refused(&denying(before), Known::default()), ["this store checks its bounds in the kernel"]);
 }
 
 #[test]

@@ -103,9 +103,33 @@ impl Program {
         let mut byte = || bytes.next().unwrap_or(0);
         let (pred, a, b) = (byte(), byte(), byte());
         let pred = ["lt", "le", "gt", "ge", "eq", "ne"][pred as usize % 6];
-        let name = format!("%c{}", self.made);
+        let mut name = format!("%c{}", self.made);
         self.made += 1;
         self.lines.push(format!("{name} = cmp {pred} {}, {} : i1", self.value("i32", a), self.value("i32", b)));
+        let (join, by, c) = (byte(), byte(), byte());
+        let other = format!("%x{}", self.made);
+        match join % 6 {
+            0 => {
+                // That something divides a value.
+                let (x, rest) = (self.value("i32", c), format!("%y{}", self.made));
+                self.lines.push(format!("{rest} = {} {x}, {} : i32", ["rem", "and"][by as usize % 2], by / 2 % 17));
+                self.lines.push(format!("{other} = cmp eq {rest}, 0:i32 : i1"));
+                name = other;
+            }
+            1 => {
+                self.lines.push(format!("{other} = not {name} : i1"));
+                name = other;
+            }
+            2 | 3 => {
+                let second = format!("%z{}", self.made);
+                let (x, y) = (self.value("i32", by), self.value("i32", c));
+                self.lines.push(format!("{second} = cmp ge {x}, {y} : i1"));
+                self.lines.push(format!("{other} = {} {name}, {second} : i1", ["and", "or"][join as usize % 2]));
+                name = other;
+            }
+            _ => {}
+        }
+        self.made += 1;
         let shown = format!("%s{}", self.made);
         self.made += 1;
         self.lines.push(format!("{shown} = cast {name} : i32"));
@@ -220,7 +244,7 @@ proptest! {
 #[test]
 fn a_random_program_prints_what_it_makes() {
     let mut state = 7u64;
-    let bytes: Vec<u8> = (0..160)
+    let bytes: Vec<u8> = (0..320)
         .map(|_| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 56) as u8

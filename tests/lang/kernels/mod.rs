@@ -1,6 +1,7 @@
 //! Every kernel the project needs, one file each; here only the kernels, without references and launches.
 pub mod attention;
 pub mod basics;
+pub mod bounds;
 pub mod decode;
 pub mod fan_out;
 pub mod faulty;

@@ -12,8 +12,6 @@ fn d<'a>(n: Scalar<i32>) {}
 fn e(n: Scalar<i32>) -> Scalar<i32> {
     n
 }
-#[kernel(fast)]
-fn f() {}
 #[kernel]
 struct G;
 

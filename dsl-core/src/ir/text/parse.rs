@@ -6,7 +6,7 @@ use super::lex::{Lexed, Lexer, Token};
 use super::name::{Name, SHOWN, shortened};
 use crate::ir::builder::Builder;
 use crate::ir::loc::{Loc, LocId, Place};
-use crate::ir::module::{Module, Results, ValueId};
+use crate::ir::module::{Deny, Module, Results, ValueId};
 use crate::ir::ops::Op;
 use crate::ir::types::{MAX_NESTING, MAX_OPS, Type};
 use rustc_hash::FxHashMap;
@@ -155,10 +155,30 @@ impl<'t> Parser<'t> {
             }
         }
         self.punct(")")?;
+        if self.take_word("deny")? {
+            self.deny()?;
+        }
         self.punct("{")?;
         self.ops_until(|p| p.is_punct("}"))?;
         self.punct("}")?;
         if self.token == Token::End { Ok(()) } else { Err(self.expected("the end of the text")) }
+    }
+    /// `(in_kernel_checks)`, after the word.
+    fn deny(&mut self) -> Result<(), ParseFault> {
+        self.punct("(")?;
+        let mut deny = Deny::default();
+        loop {
+            let known = matches!(&self.token, Token::Word(name) if deny.add(name));
+            if !known {
+                return Err(self.expected(&format!("`{}`", Deny::NAMES.join("` or `"))));
+            }
+            self.advance()?;
+            if !self.take_punct(",")? {
+                break;
+            }
+        }
+        self.b.deny(deny);
+        self.punct(")")
     }
     fn key_name(&mut self) -> Result<String, ParseFault> {
         if let Token::Quoted(_) = &self.token { self.quoted() } else { self.any_word() }

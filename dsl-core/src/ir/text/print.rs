@@ -129,7 +129,12 @@ impl<'m> Printer<'m> {
             let _ = write!(self.out, "<{}>", parts.join(", "));
         }
         let params: Vec<String> = m.params.iter().map(|p| format!("{}: {}", self.name(*p), m.ty(*p))).collect();
-        let _ = writeln!(self.out, "({}) {{", params.join(", "));
+        let _ = write!(self.out, "({})", params.join(", "));
+        let denied: Vec<&str> = m.deny.names().collect();
+        if !denied.is_empty() {
+            let _ = write!(self.out, " deny({})", denied.join(", "));
+        }
+        self.out.push_str(" {\n");
         self.depth = 1;
         self.region(m.body);
         self.out.push_str("}\n");

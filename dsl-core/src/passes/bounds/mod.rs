@@ -5,35 +5,27 @@
 //!
 //! A side table: the module carries no checks. A check at launch or before a loop asks whether *every* index that the
 //! access can take is inside; where that fails, the access keeps its check in place, so that no run is refused that
-//! would have stayed inside. `linear.rs`: proofs. `need.rs`: what an index needs to be known.
+//! would have stayed inside. `prover.rs`, `proof.rs`, `linear.rs`: proofs. `need.rs`: what an index needs to be known.
+//! `deny.rs`: kernels that refuse checks. `text.rs`: conditions for people.
 
+mod deny;
 mod linear;
 mod need;
+mod proof;
+mod prover;
 mod text;
 
-pub use linear::Prover;
+pub use deny::CODES;
+pub use prover::{Open, Prover};
 
 use super::facts::Known;
 use super::remark::{Remark, Verdict};
-use crate::diag::{CodePage, Diagnostic, Diagnostics};
 use crate::ir::ops::{Access, Bounds};
 use crate::ir::{Module, Op, OpId, Type, ValueId};
 use need::{Made, Needs};
 use std::fmt;
 
 const PASS: &str = "bounds";
-const IN_KERNEL: &str = "TW-E0250";
-
-/// The page of `deny_in_kernel_checks`, for `tilewright explain`.
-pub const CODES: &[CodePage] = &[CodePage {
-    code: IN_KERNEL,
-    title: "an access checks its bounds in the kernel",
-    page: "The launch asked that no access check its bounds while the kernel runs, and this one has to: its index comes \
-           from something that only the run knows, such as an element of a tensor or a message, and nothing proves that \
-           it is inside. Use `load_or`, `store_inside` or `limit`, which need no check; bring the index into range with \
-           `minimum` and `maximum`; or allow checks in the kernel.",
-}];
-
 /// Where an access is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -52,8 +44,10 @@ pub enum Placement {
 pub struct Check {
     pub op: OpId,
     pub placement: Placement,
-    /// What is to hold, for people: `0 <= %i, %i + 8 <= len(%x, 0)`; empty where it is proved.
+    /// What is not shown to hold, for people: `0 <= %i, %i + 8 <= len(%x, 0)`; empty where it is proved.
     pub condition: String,
+    /// What makes the number that only the run knows, if there is one: a load, a receive, the loop that carries it.
+    pub origin: Option<OpId>,
 }
 
 /// How many accesses are checked where.
@@ -95,24 +89,6 @@ impl Checks {
         let at_launch = self.0.iter().filter(|check| check.placement == Placement::AtLaunch);
         at_launch.map(|check| check.op).filter(|op| !is_proved(m, &prover, *op)).collect()
     }
-    /// # Errors
-    /// Every access that is checked in place.
-    pub fn deny_in_place(&self, m: &Module) -> Result<(), Diagnostics> {
-        let in_place = self.0.iter().filter(|check| check.placement == Placement::InPlace);
-        Diagnostics(in_place.map(|check| denied(m, check)).collect()).finish()
-    }
-}
-
-fn denied(m: &Module, check: &Check) -> Diagnostic {
-    let data = m.op(check.op);
-    let access = if let Op::Load(_) = data.op { "load" } else { "store" };
-    Diagnostic::new(IN_KERNEL, format!("this {access} checks its bounds in the kernel"))
-        .at(m, data.loc, "checked whenever it runs")
-        .note(format!("to be shown: {}", check.condition))
-        .next(match access {
-            "load" => "use `load_or`, or bring the index into range with `minimum` and `maximum`",
-            _ => "use `store_inside`, or bring the index into range with `minimum` and `maximum`",
-        })
 }
 
 /// The access of an op that has to stay inside its view, and the type of what it moves.
@@ -132,7 +108,7 @@ pub fn checked_access(m: &Module, op: OpId) -> Option<(&Access, Type)> {
 
 /// Whether the op is an access that is surely inside its view.
 pub(super) fn is_proved(m: &Module, prover: &Prover<'_>, op: OpId) -> bool {
-    checked_access(m, op).is_some_and(|(at, ty)| prover.open_axes(at, ty).is_empty())
+    checked_access(m, op).is_some_and(|(at, ty)| prover.open_axes(op, at, ty).is_empty())
 }
 
 /// Finds the place of every check, under what is known of the launch.
@@ -141,18 +117,20 @@ pub fn place_checks(m: &Module, known: &Known) -> (Checks, Vec<Remark>) {
     let (mut checks, mut remarks) = (Vec::new(), Vec::new());
     m.each_op(&mut |op| {
         let Some((at, ty)) = checked_access(m, op) else { return };
-        let open = if prover.never_runs(op) { Vec::new() } else { prover.open_axes(at, ty) };
+        let open = prover.open_axes(op, at, ty);
         let made = needs.all(deciding(at, ty, &open).into_iter());
         let placement = if open.is_empty() { Placement::Proved } else { place(&needs, op, made) };
-        let check = Check { op, placement, condition: texts.of(at, ty, &open) };
-        remarks.push(remark(m, made, &check));
+        let origin = made.and_then(|made| needs.origin(m, made));
+        let check = Check { op, placement, condition: texts.of(at, ty, &open), origin };
+        remarks.push(remark(m, &check));
         checks.push(check);
     });
     (Checks(checks), remarks)
 }
 
 /// What decides whether an access is inside along these axes.
-fn deciding(at: &Access, ty: Type, axes: &[usize]) -> Vec<ValueId> {
+fn deciding(at: &Access, ty: Type, open: &[Open]) -> Vec<ValueId> {
+    let axes: Vec<usize> = open.iter().map(|open| open.axis).collect();
     let mut out: Vec<ValueId> = axes.iter().filter_map(|axis| at.index.get(*axis).copied()).collect();
     let of_view = |axis: u32| (axis as usize + at.index.len()).checked_sub(ty.dims().map_or(0, |d| d.rank()));
     let limits = at.limits.iter().filter(|(axis, _)| of_view(*axis).is_some_and(|axis| axes.contains(&axis)));
@@ -167,7 +145,7 @@ fn place(needs: &Needs, op: OpId, made: Option<Made>) -> Placement {
     }
 }
 
-fn remark(m: &Module, made: Option<Made>, check: &Check) -> Remark {
+fn remark(m: &Module, check: &Check) -> Remark {
     let condition = &check.condition;
     let (verdict, text) = match check.placement {
         Placement::Proved => (Verdict::Applied, "needs no check: it is inside in every run".to_string()),
@@ -177,14 +155,12 @@ fn remark(m: &Module, made: Option<Made>, check: &Check) -> Remark {
             (Verdict::Applied, format!("is checked once before the loop at {line}: {condition}"))
         }
         Placement::InPlace => {
-            let origin = made.and_then(|made| Needs::origin(m, made));
-            let why = match origin {
-                Some(from) => {
-                    format!("it depends on the {} at {}", m.op(from).op.mnemonic(), super::edit::place(m, from))
-                }
-                None => "it depends on a value that a loop carries".to_string(),
-            };
-            (Verdict::Declined, format!("is checked in place: {condition}; {why}"))
+            let why = check.origin.map_or(String::new(), |from| format!("; it depends on {}", deny::source(m, from)));
+            let next = deny::remedy(m, check.op);
+            (
+                Verdict::Declined,
+                format!("is checked in place: not shown is {condition}{why}; to spare the check, {next}"),
+            )
         }
     };
     Remark::new(PASS, verdict, m, check.op, text)

@@ -2,6 +2,7 @@
 //! loop. From this follows where a check of it can stand.
 
 use crate::ir::{Def, Effect, Module, Op, OpId, RegionId, ValueId};
+use rustc_hash::FxHashMap;
 
 /// Something that only the run knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +18,17 @@ pub struct Needs {
     of: Vec<Option<Made>>,
     /// By op: the loops around it, outermost first.
     pub loops: Vec<Vec<OpId>>,
+    /// By region with arguments: the op that it is part of.
+    holders: FxHashMap<RegionId, OpId>,
 }
 
 impl Needs {
     pub fn of(m: &Module) -> Needs {
-        let mut needs = Needs { of: vec![None; m.num_values()], loops: vec![Vec::new(); m.num_ops()] };
+        let mut needs = Needs {
+            of: vec![None; m.num_values()],
+            loops: vec![Vec::new(); m.num_ops()],
+            holders: FxHashMap::default(),
+        };
         needs.region(m, m.body, &mut Vec::new());
         needs
     }
@@ -44,6 +51,11 @@ impl Needs {
         if data.op.access().is_some() {
             self.loops[id.index()] = around.clone();
         }
+        data.op.each_region(&mut |r| {
+            if !m.region(r).args.is_empty() {
+                self.holders.insert(r, id);
+            }
+        });
         match &data.op {
             Op::For(o) => {
                 let ends = [Some(o.range.lo), Some(o.range.hi), o.range.step];
@@ -85,11 +97,12 @@ impl Needs {
     fn made(&mut self, values: impl Iterator<Item = ValueId>, loops: usize) {
         values.for_each(|v| self.of[v.index()] = Some(Made { loops, source: v }));
     }
-    /// Where the source of a need is made.
-    pub fn origin(m: &Module, made: Made) -> Option<OpId> {
+    /// What makes the source of a need: an op, or the loop that carries it.
+    pub fn origin(&self, m: &Module, made: Made) -> Option<OpId> {
         match m.def(made.source) {
             Def::Result(op, _) => Some(op),
-            Def::Arg(..) | Def::Param(_) | Def::Const(_) => None,
+            Def::Arg(r, _) => self.holders.get(&r).copied(),
+            Def::Param(_) | Def::Const(_) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The condition of a check, for people: indices as expressions over what the launch knows.
 
+use super::prover::Open;
 use crate::elem::Class;
 use crate::ir::ops::{self, Access};
 use crate::ir::text::value_names;
@@ -17,13 +18,14 @@ impl<'m> Conditions<'m> {
     pub(super) fn new(m: &'m Module) -> Conditions<'m> {
         Conditions { m, names: value_names(m) }
     }
-    /// What is to hold along these axes of the view for an access of this type.
-    pub(super) fn of(&self, at: &Access, ty: Type, axes: &[usize]) -> String {
+    /// What is not shown along these axes of the view for an access of this type.
+    pub(super) fn of(&self, at: &Access, ty: Type, open: &[Open]) -> String {
         let dims = ty.dims().unwrap_or(Dims::SCALAR);
-        let axes = axes.iter().filter_map(|axis| Some(self.axis(at, dims, *axis, *at.index.get(*axis)?)));
+        let axes = open.iter().filter_map(|open| Some(self.axis(at, dims, *open, *at.index.get(open.axis)?)));
         axes.collect::<Vec<_>>().join(", ")
     }
-    fn axis(&self, at: &Access, dims: Dims, axis: usize, index: ValueId) -> String {
+    fn axis(&self, at: &Access, dims: Dims, open: Open, index: ValueId) -> String {
+        let axis = open.axis;
         let of_tile = (axis + dims.rank()).checked_sub(at.index.len());
         let len = of_tile.and_then(|a| dims.get(a)).unwrap_or(1);
         let limit = at.limits.iter().find(|(a, _)| of_tile == Some(*a as usize));
@@ -36,7 +38,16 @@ impl<'m> Conditions<'m> {
                     Some((_, n)) => format!("min({len}, {})", self.expr(*n, DEPTH)),
                     None => len.to_string(),
                 };
-                format!("0 <= {index}, {index} + {extent} <= len({view}, {axis})")
+                let below = format!("0 <= {index}");
+                let past = match extent.as_str() {
+                    "1" => format!("{index} < len({view}, {axis})"),
+                    _ => format!("{index} + {extent} <= len({view}, {axis})"),
+                };
+                match open {
+                    Open { below: true, past: false, .. } => below,
+                    Open { below: false, past: true, .. } => past,
+                    Open { .. } => format!("{below}, {past}"),
+                }
             }
         }
     }

@@ -28,7 +28,7 @@ pub fn range(elem: ElemType) -> Option<(i128, i128)> {
     }
 }
 
-fn gcd(a: u128, b: u128) -> u128 {
+pub(in crate::passes) fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 /// The largest power of two that divides; for 0, larger than any element.
@@ -67,6 +67,45 @@ impl Fact {
     /// What holds of both.
     pub fn join(self, o: Fact) -> Fact {
         Fact { lo: self.lo.min(o.lo), hi: self.hi.max(o.hi), divisor: gcd(self.divisor, o.divisor) }
+    }
+    /// The numbers of both; `None` if there are none.
+    pub(super) fn meet(self, o: Fact) -> Option<Fact> {
+        self.multiple_of(o.divisor)?.within(o.lo, o.hi)
+    }
+    /// Those in `lo..=hi`; `None` if there are none.
+    pub(super) fn within(self, lo: i128, hi: i128) -> Option<Fact> {
+        let (lo, hi) = (self.lo.max(lo), self.hi.min(hi));
+        let fact = Fact { lo, hi, ..self };
+        if lo > hi || !fact.has_one() {
+            return None;
+        }
+        let fact = fact.tight();
+        Some(fact.as_exact().map_or(fact, Fact::exact))
+    }
+    /// Those that `divisor` divides; `None` if there are none.
+    pub(super) fn multiple_of(self, divisor: u128) -> Option<Fact> {
+        if divisor == 0 || self.divisor == 0 {
+            return self.holds(0).then(|| Fact::exact(0));
+        }
+        let both = (self.divisor / gcd(self.divisor, divisor)).checked_mul(divisor).unwrap_or(self.divisor);
+        let fact = Fact { divisor: both, ..self }.tight();
+        fact.has_one().then_some(fact)
+    }
+    /// Those that are not the one number of another fact, as far as an interval can tell.
+    pub(super) fn without(self, o: Fact) -> Option<Fact> {
+        match o.as_exact() {
+            Some(x) if x == self.lo => self.within(x + 1, self.hi),
+            Some(x) if x == self.hi => self.within(self.lo, x - 1),
+            Some(_) | None => Some(self),
+        }
+    }
+    /// Whether a number is in the interval and a multiple of the divisor.
+    fn has_one(self) -> bool {
+        match i128::try_from(self.divisor) {
+            Ok(0) => self.holds(0),
+            Ok(d) => self.hi - self.hi.rem_euclid(d) >= self.lo,
+            Err(_) => self.holds(0),
+        }
     }
     /// The ends moved to multiples of the divisor.
     fn tight(self) -> Fact {
@@ -113,14 +152,6 @@ pub(super) fn transfer(op: &Op, operands: &[Fact], elem: ElemType) -> Option<Fac
     match *operands {
         [x] => unary(op, x, elem),
         [a, b] => binary(op, a, b, elem),
-        [mask, a, b] => match op {
-            Op::Select(_) => Some(match mask.as_exact() {
-                Some(0) => b,
-                Some(_) => a,
-                None => a.join(b),
-            }),
-            _ => None,
-        },
         _ => None,
     }
 }
@@ -165,9 +196,11 @@ fn binary(op: &Op, a: Fact, b: Fact, elem: ElemType) -> Option<Fact> {
         Op::Maximum(_) => Some(Fact { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi), divisor: both }.tight()),
         Op::Minimum(_) => Some(Fact { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi), divisor: both }.tight()),
         Op::And(_) => {
-            let hi = [a, b].iter().filter(|f| f.lo >= 0).map(|f| f.hi).min()?;
             let divisor = power_of_two(a.divisor).max(power_of_two(b.divisor));
-            Fact::between(0, hi, divisor, elem)
+            match [a, b].iter().filter(|f| f.lo >= 0).map(|f| f.hi).min() {
+                Some(hi) => Fact::between(0, hi, divisor, elem),
+                None => Fact::any(elem)?.multiple_of(divisor),
+            }
         }
         Op::Or(_) | Op::Xor(_) if a.lo >= 0 && b.lo >= 0 => {
             let least = if let Op::Or(_) = op { a.lo.max(b.lo) } else { 0 };

@@ -2,14 +2,18 @@
 //! lengths of views and the ends of loops. A side table: nothing is written into the module.
 //!
 //! Carried values start from their first value and grow until no turn adds anything; an end that moves is given up at
-//! once, so that this takes few rounds. `fact.rs`: one fact, and what each op makes of facts.
+//! once, so that this takes few rounds. `fact.rs`: one fact, and what each op makes of facts. `guard.rs`: what is known
+//! where a condition holds, so `i` is below `n` inside `if i < n { .. }`.
 
 mod fact;
+mod guard;
 
-pub(in crate::passes) use fact::exact_ends;
 pub use fact::{Fact, range};
+pub(in crate::passes) use fact::{exact_ends, gcd};
+pub(in crate::passes) use guard::{Comparison, comparisons, negated};
 
 use crate::elem::ElemType;
+use crate::interp::scalar;
 use crate::ir::{Def, Literal, Module, Op, OpId, RegionId, Type, ValueId, ops};
 use crate::launch::{Arg, Grid, Ready};
 
@@ -40,6 +44,11 @@ impl Known {
             Arg::ViewMut(t) => KnownArg::Lens(t.dims.clone()),
         };
         Known { grid: Some(ready.config.grid), args: ready.args.iter().map(arg).collect() }
+    }
+    /// Whether everything but the elements of tensors is known: of one launch of this module.
+    pub fn is_one_launch(&self, m: &Module) -> bool {
+        let given = |i: usize| self.args.get(i).is_some_and(|arg| *arg != KnownArg::Nothing);
+        self.grid.is_some() && (0..m.params.len()).all(given)
     }
     fn scalar(&self, param: u32) -> Option<Literal> {
         match self.args.get(param as usize)? {
@@ -72,11 +81,25 @@ const MAX_ROUNDS: usize = 24;
 /// Changes of one carried value after which its divisor is given up.
 const MAX_CHANGES: u8 = 4;
 
+/// Whether facts may lean on the conditions around an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conditions {
+    /// What is known of a value holds where its op stands.
+    Hold,
+    /// What is known of a value holds wherever its op may be moved to.
+    Ignored,
+}
+
 impl Facts {
+    /// What is known of each value where its op stands.
     pub fn of(m: &Module, known: &Known) -> Facts {
+        Facts::under(m, known, Conditions::Hold)
+    }
+    pub fn under(m: &Module, known: &Known, conditions: Conditions) -> Facts {
         let of = (0..m.num_values() as u32).map(|v| given(m, known, ValueId(v))).collect();
         let changes = vec![0; m.num_values()];
-        let mut a = Analysis { m, known, of, changes, changed: false, give_up: false };
+        let narrowed = Vec::new();
+        let mut a = Analysis { m, known, conditions, of, narrowed, changes, changed: false, give_up: false };
         for round in 0.. {
             (a.changed, a.give_up) = (false, round >= MAX_ROUNDS);
             a.region(m.body);
@@ -105,8 +128,11 @@ fn given(m: &Module, known: &Known, v: ValueId) -> Option<Fact> {
 struct Analysis<'m> {
     m: &'m Module,
     known: &'m Known,
+    conditions: Conditions,
     /// `None`: not reached yet.
     of: Vec<Option<Fact>>,
+    /// What is known besides, by the conditions around the op that is looked at; the last of a value counts.
+    narrowed: Vec<(ValueId, Fact)>,
     /// How often a carried value has changed.
     changes: Vec<u8>,
     changed: bool,
@@ -121,7 +147,29 @@ impl Analysis<'_> {
         }
     }
     fn get(&self, v: ValueId) -> Option<Fact> {
-        self.elem(v).and_then(|elem| self.of[v.index()].or_else(|| Fact::any(elem)))
+        let elem = self.elem(v)?;
+        let narrowed = self.narrowed.iter().rev().find(|(narrowed, _)| *narrowed == v);
+        narrowed.map(|(_, fact)| *fact).or(self.of[v.index()]).or_else(|| Fact::any(elem))
+    }
+    /// Does something where these comparisons hold.
+    fn where_hold<R>(&mut self, comparisons: &[Comparison], then: impl FnOnce(&mut Self) -> R) -> R {
+        let outside = self.narrowed.len();
+        if self.conditions == Conditions::Hold {
+            for comparison in comparisons {
+                let narrowed = comparison.narrow(self.m, &|v| self.get(v));
+                self.narrowed.extend(narrowed.into_iter().flatten());
+            }
+        }
+        let done = then(self);
+        self.narrowed.truncate(outside);
+        done
+    }
+    fn where_is<R>(&mut self, cond: ValueId, holds: bool, then: impl FnOnce(&mut Self) -> R) -> R {
+        let comparisons = match self.conditions {
+            Conditions::Hold => comparisons(self.m, cond, holds),
+            Conditions::Ignored => Vec::new(),
+        };
+        self.where_hold(&comparisons, then)
     }
     fn set(&mut self, v: ValueId, fact: Option<Fact>) {
         if let Some(elem) = self.elem(v) {
@@ -159,22 +207,35 @@ impl Analysis<'_> {
         let data = m.op(id);
         match &data.op {
             Op::If(o) => {
-                self.region(o.then);
-                self.region(o.other);
-                let (then, other) = (&m.region(o.then).yields, &m.region(o.other).yields);
+                let then = self.where_is(o.cond, true, |a| a.arm(o.then));
+                let other = self.where_is(o.cond, false, |a| a.arm(o.other));
                 for ((v, a), b) in data.results.iter().zip(then).zip(other) {
-                    let both = self.get(*a).zip(self.get(*b)).map(|(a, b)| a.join(b));
-                    self.set(v, both);
+                    self.set(v, a.zip(b).map(|(a, b)| a.join(b)));
                 }
+            }
+            Op::Select(o) if data.results.get(0).is_some_and(|v| self.elem(v).is_some()) => {
+                let (a, b) = match self.get(o.mask).and_then(Fact::as_exact) {
+                    Some(0) => (self.get(o.b), self.get(o.b)),
+                    Some(_) => (self.get(o.a), self.get(o.a)),
+                    None => (self.where_is(o.mask, true, |s| s.get(o.a)), self.where_is(o.mask, false, |s| s.get(o.b))),
+                };
+                data.results.iter().for_each(|v| self.set(v, a.zip(b).map(|(a, b)| a.join(b))));
             }
             Op::For(o) => self.counted(o, data.results),
             Op::While(o) => {
                 let (args, yields) = (&m.region(o.cond).args, &m.region(o.body).yields);
                 args.iter().zip(&o.carry.0).for_each(|(arg, first)| self.arrives(*arg, *first));
                 self.region(o.cond);
-                self.region(o.body);
-                args.iter().zip(yields).for_each(|(arg, next)| self.arrives(*arg, *next));
-                data.results.iter().zip(args).for_each(|(v, arg)| self.set(v, self.get(*arg)));
+                let test = m.region(o.cond).yields.first().copied();
+                let inside = test.map_or(Vec::new(), |test| comparisons(m, test, true));
+                self.where_hold(&inside, |a| {
+                    a.region(o.body);
+                    args.iter().zip(yields).for_each(|(arg, next)| a.arrives(*arg, *next));
+                });
+                let after = test.map_or(Vec::new(), |test| comparisons(m, test, false));
+                self.where_hold(&after, |a| {
+                    data.results.iter().zip(args).for_each(|(v, arg)| a.set(v, a.get(*arg)));
+                });
             }
             Op::Composite(o) => self.region(o.body),
             other => {
@@ -186,6 +247,18 @@ impl Analysis<'_> {
             }
         }
     }
+    /// The number that an op makes of numbers, by the interpreter.
+    fn evaluated(&self, op: &Op, operands: &[Fact], elem: ElemType) -> Option<Fact> {
+        let exact = |(v, fact): (&ValueId, &Fact)| Literal::int(self.elem(*v)?, fact.as_exact()?);
+        let numbers: Vec<Literal> = op.operands().iter().zip(operands).map(exact).collect::<Option<_>>()?;
+        let done = scalar::eval(op, &numbers, Type::Scalar(elem))?;
+        Fact::literal(done.value).filter(|_| done.fault.is_none())
+    }
+    /// What the yields of an arm are.
+    fn arm(&mut self, r: RegionId) -> Vec<Option<Fact>> {
+        self.region(r);
+        self.m.region(r).yields.iter().map(|v| self.get(*v)).collect()
+    }
     fn counted(&mut self, o: &ops::For, results: crate::ir::Results) {
         let m = self.m;
         let body = m.region(o.body);
@@ -193,8 +266,11 @@ impl Analysis<'_> {
         let fact = self.index(o, *index);
         self.set(*index, fact);
         args.iter().zip(&o.carry.0).for_each(|(arg, first)| self.arrives(*arg, *first));
-        self.region(o.body);
-        args.iter().zip(&body.yields).for_each(|(arg, next)| self.arrives(*arg, *next));
+        let runs = Comparison { pred: ops::Pred::Lt, a: o.range.lo, b: o.range.hi };
+        self.where_hold(&[runs], |a| {
+            a.region(o.body);
+            args.iter().zip(&body.yields).for_each(|(arg, next)| a.arrives(*arg, *next));
+        });
         for ((v, first), next) in results.iter().zip(&o.carry.0).zip(&body.yields) {
             let last = self.get(*first).zip(self.get(*next)).map(|(a, b)| a.join(b));
             self.set(v, last);
@@ -232,7 +308,7 @@ impl Analysis<'_> {
             Op::NumPrograms(_) => count(grid.and_then(|g| g.num_programs())),
             other => {
                 let operands: Vec<Fact> = other.operands().iter().map(|v| self.get(*v)).collect::<Option<_>>()?;
-                fact::transfer(other, &operands, elem)
+                self.evaluated(other, &operands, elem).or_else(|| fact::transfer(other, &operands, elem))
             }
         }
     }
