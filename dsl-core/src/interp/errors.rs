@@ -131,8 +131,8 @@ pub const CODES: &[CodePage] = &[
         code: codes::STEP_LIMIT,
         title: "the step limit is reached",
         page: "The interpreter stops after a number of ops (10^9 unless the caller says otherwise), so that a \
-               loop without an end does not hang. The error shows the op that was reached last: most often it \
-               stands in the loop in question. Raise the limit if the kernel is that long.",
+               loop without an end does not hang. The error shows the op that was reached last and the loops around it, \
+               and what had gone wrong before. Raise the limit if the kernel is that long.",
     },
     CodePage {
         code: codes::TIME_LIMIT,
@@ -240,13 +240,18 @@ pub fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
     }
 }
 
-pub(super) fn limit(scene: Scene<'_>, op: OpId, pe: usize, limit: Limit) -> Diagnostic {
+/// `loops`: those that the program was in, the innermost first.
+pub(super) fn limit(scene: Scene<'_>, (op, loops): (OpId, &[OpId]), pe: usize, limit: Limit) -> Diagnostic {
     let (m, loc) = (scene.module, scene.module.op(op).loc);
-    let d = match limit {
+    let mut d = match limit {
         Limit::Steps(n) => Diagnostic::new(codes::STEP_LIMIT, format!("stopped after {n} ops")),
         Limit::Time(t) => Diagnostic::new(codes::TIME_LIMIT, format!("stopped after {} s", t.as_secs_f64())),
     };
-    d.at(m, loc, format!("{} was here", scene.name(pe))).next("look for a loop that does not end, or raise the limit")
+    d = d.at(m, loc, format!("{} was here", scene.name(pe)));
+    for around in loops.iter().filter(|around| **around != op) {
+        d = d.at(m, m.op(*around).loc, "in this loop");
+    }
+    d.next("look for a loop that does not end, or raise the limit")
 }
 
 pub fn launch(text: String) -> Diagnostic {

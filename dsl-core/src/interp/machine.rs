@@ -143,12 +143,18 @@ impl<'m, 'a> Machine<'m, 'a> {
                     self.end(*pe);
                 }
                 Stop::Limit(op, limit) => {
-                    cut_short.push(errors::limit(self.scene(), op, id, limit));
+                    cut_short.push(errors::limit(self.scene(), (op, &pe.loops()), id, limit));
                     break;
                 }
             }
         }
-        let errors = if cut_short.is_empty() { self.errors(&waiting) } else { cut_short };
+        let errors = if cut_short.is_empty() {
+            self.errors(&waiting)
+        } else {
+            // What went wrong before may be why there is no end.
+            cut_short.0.extend(self.recorded().0);
+            cut_short
+        };
         self.finish(errors)
     }
     fn scene(&self) -> Scene<'m> {
@@ -276,9 +282,14 @@ impl<'m, 'a> Machine<'m, 'a> {
         if waits.is_empty() && stopped.is_empty() {
             out.0.extend(stall::leftovers(scene, &self.leftovers()).0);
         }
-        for r in std::mem::take(&mut self.records).into_sorted() {
-            out.push(errors::record(scene, &r));
-        }
+        out.0.extend(self.recorded().0);
+        out
+    }
+    /// Faults that did not stop a program.
+    fn recorded(&mut self) -> Diagnostics {
+        let scene = self.scene();
+        let records = std::mem::take(&mut self.records).into_sorted();
+        let mut out = Diagnostics(records.iter().map(|r| errors::record(scene, r)).collect());
         if let Some(races) = &self.races {
             out.0.extend(races.report(scene).0);
         }

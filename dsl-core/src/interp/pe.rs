@@ -124,6 +124,14 @@ impl Pe {
         let frames = vec![Frame { region: m.body, next: 0, kind: Kind::Body }];
         Pe { id, regs, frames, at_barrier: false, gave_way: false, printed: 0, trace: Vec::new(), wait: None }
     }
+    /// The loops that the program is in, the innermost first.
+    pub(super) fn loops(&self) -> Vec<OpId> {
+        let of = |frame: &Frame| match frame.kind {
+            Kind::For { op, .. } | Kind::Condition(op) | Kind::While(op) => Some(op),
+            Kind::Body | Kind::Inline(_) => None,
+        };
+        self.frames.iter().rev().filter_map(of).collect()
+    }
     /// Runs until the program ends, waits, or cannot go on.
     pub(super) fn run(&mut self, cx: &mut Machine<'_, '_>) -> Stop {
         let m = cx.m;

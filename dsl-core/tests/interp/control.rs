@@ -179,9 +179,27 @@ fn a_loop_without_end_meets_the_limits() {
      = next: look for a loop that does not end, or raise the limit
      = more: tilewright explain TW-E0316
     "#);
+    let text = "kernel @t(%n: i32) {\n  for %i in 0..%n {\n    %q = div %i, 0 : i32\n    while {\n      while true\n    }\n  }\n}\n";
+    let mut launch = Launch::new(text).scalar(2i32);
+    launch.options.max_steps = 1000;
+    // Which loop has no end is not known, and what went wrong before is told.
+    insta::assert_snapshot!(launch.run().errors(), @r#"
+    error[TW-E0316]: stopped after 1000 ops
+    --> t.tir:4:5
+     = note: PE 0 was here
+     = note: t.tir:2:3: in this loop
+     = next: look for a loop that does not end, or raise the limit
+     = more: tilewright explain TW-E0316
+    error[TW-E0313]: division by zero, 1 time
+    --> t.tir:3:5
+     = note: first by PE 0
+     = note: in `%q = div %i, 0 : i32`; the result is 0
+     = next: guard the line, or divide by `select(b == 0, 1, b)`
+     = more: tilewright explain TW-E0313
+    "#);
     launch.options.max_steps = u64::MAX;
     launch.options.max_time = Some(std::time::Duration::from_millis(20));
-    assert_eq!(launch.run().codes(), ["TW-E0317"]);
+    assert_eq!(launch.run().codes(), ["TW-E0317", "TW-E0313"]);
 }
 
 /// Concatenation of decimal digits is associative but not commutative.

@@ -319,3 +319,20 @@ fn memory_written_before_a_barrier_is_read_after_it() {
         assert_eq!(y, (0..12).map(|p| (p + 5) % 12).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn of_a_message_and_a_barrier_who_waits_for_the_message_comes_first() {
+    let text = include_str!("../../../tests/tir/check/message_behind_barrier.tir");
+    insta::assert_snapshot!(Launch::new(text).grid(Grid::cubes(1).pes(2)).run().errors(), @r#"
+    error[TW-E0301]: deadlock: 2 programs wait for each other
+    --> t.tir:10:5
+     = note: PE 1 waits here for a message from PE 0 (pe.west)
+     = note: t.tir:7:5: PE 0 waits here at a barrier of the launch
+     = note: the cycle, each waits for the next: PE 1 -> PE 0 -> PE 1
+     = next: send before the barrier what others receive before it
+     = more: tilewright explain TW-E0301
+    "#);
+    let crossed = include_str!("../../../tests/tir/check/barriers_crossed.tir");
+    let told = Launch::new(crossed).grid(Grid::cubes(1).pes(2)).run().errors();
+    assert!(told.contains("next: let all programs pass the same barriers in the same order"), "{told}");
+}

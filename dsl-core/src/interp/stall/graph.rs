@@ -27,7 +27,8 @@ pub(super) struct Graph {
 /// Nodes that all wait for each other.
 pub(super) struct Knot {
     pub nodes: Vec<usize>,
-    /// The waiting programs of a shortest cycle, from the first program on; each waits for the next.
+    /// The waiting programs of a shortest cycle; each waits for the next. Who waits for a message or for space comes before
+    /// who waits at a barrier, then the first program.
     pub cycle: Vec<usize>,
 }
 
@@ -155,7 +156,8 @@ impl Graph {
         let cycles = starts.iter().filter_map(|start| self.shortest_from(*start, nodes));
         let mut cycle = cycles.min_by_key(Vec::len).unwrap_or_default();
         cycle.retain(|i| *i < self.programs);
-        let first = (0..cycle.len()).min_by_key(|i| cycle[*i]).unwrap_or(0);
+        let at_barrier = |i: usize| self.next[i].first().is_some_and(|node| *node >= self.programs);
+        let first = (0..cycle.len()).min_by_key(|i| (at_barrier(cycle[*i]), cycle[*i])).unwrap_or(0);
         cycle.rotate_left(first);
         cycle
     }

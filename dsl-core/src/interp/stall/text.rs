@@ -244,8 +244,13 @@ fn deadlock(scene: Scene<'_>, waiting: &[Waiting], group: &[Knot]) -> Diagnostic
     names.extend(cycle.first().map(|w| scene.name(w.program)));
     d = d.note(format!("the cycle, each waits for the next: {}", names.join(" -> ")));
     let full = cycle.iter().any(|w| matches!(w.on, WaitsFor::Space { .. }));
+    let at_barrier = cycle.iter().filter(|w| matches!(w.on, WaitsFor::Barrier { .. })).count();
     d.next(if full {
         "receive before sending more, or launch with a larger queue depth"
+    } else if at_barrier == cycle.len() {
+        "let all programs pass the same barriers in the same order"
+    } else if at_barrier > 0 {
+        "send before the barrier what others receive before it"
     } else {
         "let one of them send before it receives"
     })
