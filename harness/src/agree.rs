@@ -2,7 +2,7 @@
 //!
 //! A rule is a row of the table. A row-wise rule holds if, for every output row (the last axis),
 //! `‖out - ref‖ <= c ‖ref‖` and `max|out - ref| <= c max|ref|`. The f64 reference starts from the same rounded inputs.
-//! NaN agrees with nothing, and neither does a wrong shape or a tensor without elements.
+//! NaN agrees with nothing, and neither does a wrong shape, or a tensor without elements or with some that nobody wrote.
 
 use ndarray::ArrayD;
 use std::fmt;
@@ -145,6 +145,14 @@ fn elements(out: &AnyTensor, reference: &ArrayD<f64>) -> Result<Vec<Pair>, Strin
         return Err(format!("shape {:?}, the reference has {:?}", out.dims, reference.shape()));
     }
     let data = out.data.as_ref().ok_or("the output has no elements")?;
+    if let Some(first) = out.unwritten.ranges().next() {
+        return Err(format!(
+            "{} of {} elements were never written, the first is {}",
+            out.unwritten.len(),
+            out.len(),
+            place(out, first.start)
+        ));
+    }
     Ok((0..data.len()).map(|i| data.get(i)).zip(reference.iter().copied()).collect())
 }
 
@@ -301,11 +309,13 @@ mod tests {
         assert_eq!((got.agrees(), got.worst), (false, 1.0));
     }
     #[test]
-    fn a_wrong_shape_and_a_tensor_without_elements_do_not_agree() {
+    fn a_wrong_shape_and_a_tensor_without_its_elements_do_not_agree() {
         let reference = ndarray::arr1(&[0.0, 0.0]).into_dyn();
         let short = Tensor::<f16, 1>::zeros([1]);
         let got = Agreement::of("o", short.as_any(), &reference, Rule::Exact);
         assert_eq!(got.fault.as_deref(), Some("shape [1], the reference has [2]"));
+        let unwritten = Agreement::of("o", Tensor::<f32, 1>::uninit([2]).as_any(), &reference, Rule::Exact);
+        assert_eq!(unwritten.fault.as_deref(), Some("2 of 2 elements were never written, the first is [0]"));
         let empty = Tensor::<f16, 1>::shape_only([2]);
         assert!(!Agreement::of("o", empty.as_any(), &reference, Rule::Exact).agrees());
     }
