@@ -1,0 +1,112 @@
+//! Mutants that no detector catches, each shown to compute what the unchanged program computes.
+
+use super::change::Mutant;
+use super::subject::{Change, FILE, Subject, Whole};
+use std::sync::Arc;
+use tilewright::core_api::interp::Order;
+use tilewright::core_api::passes::for_timing;
+use tilewright::ir::Module;
+use tilewright::ir::text::{print, read};
+
+/// Mutants whose outputs are the same for a reason that is told here and shown by comparing bits.
+const REASONS: &[Reason] = &[
+    Reason::of("matmul_leaky_relu", "cmp ge %acc'3", "0 is 0 with and without the slope"),
+    Reason::of("dropout", "store inside %y[%mutant]", "the program's next store overwrites it"),
+    Reason::of("fused_attention", "= load %k[%kv_head, %t, 0]", "tiles before `whole` lie inside"),
+    Reason::of("fused_attention", "= load %v[%kv_head, %t, 0]", "tiles before `whole` lie inside"),
+    Reason::of("fused_attention", "sub %whole, 1", "`whole` is a multiple of the step"),
+    Reason::of(
+        "fused_attention",
+        "= for %t'2 in %37..%2 step %mutant",
+        "without a mask the last loop takes one turn at most",
+    ),
+    Reason::of("fused_attention", "%seen = cmp ge", "without a mask every row sees a token"),
+    Reason::of("fused_attention, causal", "%16 = maximum", "a tile of which no row sees anything adds nothing"),
+    Reason::of("fused_attention, causal", "%17 = add %16, 1", "a tile of which no row sees anything adds nothing"),
+    Reason::of("grouped_gemm", "= load %a[%12, %k'2] limit 1: %10 else", "rows behind the last are not stored"),
+    Reason::of("grouped_gemm", "= load %a[%12, %k'2] limit 0: %9 else", "the other factor is 0 there"),
+    Reason::of("grouped_gemm", "= load %b[%13, %8] limit 1: %11 else", "the other factor is 0 there"),
+    Reason::of("grouped_gemm", "= load %b[%13, %8] limit 0: %10 else", "columns behind the last are not stored"),
+    Reason::of("grouped_gemm", "%9 = add %m, %6", "rows behind the last are not stored"),
+    Reason::of("grouped_gemm", "%11 = add %n, %8", "columns behind the last are not stored"),
+    Reason::of("grouped_gemm", "limit 0: %9 limit 1: %10 :", "the limits end inside the slabs"),
+    Reason::of("grouped_gemm", "limit 0: %10 limit 1: %11 :", "the limits end inside the slabs"),
+    Reason::of("grouped_gemm", "store %c[%16, %8]", "the limits end inside the slabs"),
+    Reason::of("grouped_gemm", "%15 = add %n, %8", "columns behind the last are 0 in the slab, and in the product"),
+    Reason::of(
+        "grouped_gemm",
+        "%8] limit 0: %14, %acc'3",
+        "columns behind the last are 0 in the slab, and in the product",
+    ),
+    Reason::of("prefix_sum", "%2 = add %1, 1", "any share that is large enough gives the same sums").but("sums"),
+    Reason::of("prefix_sum", "%mutant = sub %end, 1 : i32 %total", "nobody reads the last sum").but("sums"),
+    Reason::of("prefix_sum", "limit 0: %11 else 0 : tile<256xi32>", "the limit says how many places there are"),
+    Reason::of("prefix_sum", "= load %sums[0] limit 0: %11 :", "places past a limit are 0 without a fill, too"),
+];
+
+struct Reason {
+    program: &'static str,
+    /// A part of the changed line.
+    code: &'static str,
+    why: &'static str,
+    /// A tensor that only the kernel itself reads, and that may differ.
+    but: &'static str,
+}
+
+impl Reason {
+    const fn of(program: &'static str, code: &'static str, why: &'static str) -> Reason {
+        Reason { program, code, why, but: "" }
+    }
+    const fn but(self, but: &'static str) -> Reason {
+        Reason { but, ..self }
+    }
+}
+
+/// Why a mutant may survive, as far as a test shows it.
+pub fn shown(subject: &Subject, whole: (&Arc<Module>, &[Whole]), mutant: &Mutant, change: &Change) -> Option<String> {
+    let (module, sizes) = whole;
+    if print(&for_timing(&change.module)) == print(&for_timing(module)) {
+        return Some("nothing uses what is changed: the optimised program is the same".to_string());
+    }
+    if mutant.probe.as_ref().is_some_and(|probe| same_scalar(subject, probe, sizes)) {
+        return Some("the value is the same wherever it is computed".to_string());
+    }
+    let known = |r: &&Reason| subject.name().starts_with(r.program) && mutant.code().contains(r.code);
+    let reason = REASONS.iter().find(known)?;
+    same_bits(subject, (module, sizes), change, reason.but)
+        .then(|| format!("{}: the outputs are the same bits", reason.why))
+}
+
+/// Reasons that no survivor has.
+pub fn stale<'a>(survivors: impl Iterator<Item = &'a str> + Clone) -> Vec<&'static str> {
+    let unused = |r: &&Reason| !survivors.clone().any(|why| why.starts_with(r.why));
+    REASONS.iter().filter(unused).map(|r| r.why).collect()
+}
+
+/// Whether the assertion that a scalar is what it was holds in all programs, at all sizes.
+fn same_scalar(subject: &Subject, probe: &str, sizes: &[Whole]) -> bool {
+    let module = Arc::new(read(probe, FILE).unwrap_or_else(|e| panic!("{}: {e}", subject.name())));
+    let holds = |(size, whole): (usize, &Whole)| {
+        let change = Change { module: Arc::clone(&module), depth: None, max_steps: whole.steps * 8 };
+        subject.outputs(size, 1, Order::Ascending, &change).is_ok()
+    };
+    sizes.iter().enumerate().all(holds)
+}
+
+/// Whether all outputs are the same, at all sizes, of several inputs, in two orders.
+fn same_bits(subject: &Subject, whole: (&Arc<Module>, &[Whole]), change: &Change, but: &str) -> bool {
+    let (module, sizes) = whole;
+    let written = module.params.iter().filter(|v| module.ty(**v).to_string().starts_with("view_mut"));
+    let names: Vec<&str> = written.map(|v| module.value(*v).name.as_deref().unwrap_or("")).collect();
+    let unchanged = Change { module: Arc::clone(module), depth: None, ..change.clone() };
+    (0..sizes.len()).all(|size| {
+        [1, 2, 3].iter().all(|seed| {
+            let run = |change: &Change, order| {
+                let all = subject.outputs(size, *seed, order, change).ok()?;
+                Some(names.iter().zip(all).filter(|(name, _)| **name != but).map(|(_, data)| data).collect::<Vec<_>>())
+            };
+            let right = run(&unchanged, Order::Ascending);
+            right.is_some() && right == run(change, Order::Ascending) && right == run(change, Order::Shuffled(*seed))
+        })
+    })
+}
