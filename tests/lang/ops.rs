@@ -13,8 +13,8 @@ fn every_op(x: View<f32, 4>, bytes: View<u8, 1>, y: ViewMut<f32, 2>, hits: ViewM
 
     let a = x.at(0, n, 0, 0).cache(Cache::Stream).load::<D2<8, 16>>();
     keep((1.0 - a, 2.0 * a, 1.0 / a, 0.5 + a));
-    keep((exp(a), exp2(a), log(a), log2(a), sqrt(a), rsqrt(a), tanh(a)));
-    keep((erf(a), sin(a), cos(a), floor(a), abs(a), fma(a, 2.0, a), exp(a.sum(Axis::<1>).sum(Axis::<0>))));
+    tilewright::__rt::each_function();
+    keep((sqrt(a), fma(a, 2.0, a), exp(a.sum(Axis::<1>).sum(Axis::<0>))));
     keep((maximum(a, 0.0), minimum(a, a), max_nan(a, 1.0), min_nan(a, a)));
     keep((select(a >= 0.0, a, 0.0), select(n != 3, n, 1), 2 < n, 1.5 > a.max(Axis::<1>).min(Axis::<0>)));
     keep((a.cast::<bf16>(), a.cast::<F8E4M3>().cast::<f32>(), a.bitcast::<u32>(), n.cast::<u64>().bitcast::<f64>()));

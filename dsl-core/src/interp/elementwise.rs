@@ -3,10 +3,12 @@
 
 use super::convert;
 use super::dispatch::{with_float, with_integer, with_number};
+use super::math::{Functions, Real1};
 use super::number::{Bits, FloatLane, Integer, Lane, Number, Real};
 use crate::data::{Data, Stored};
 use crate::elem::ElemType;
-use crate::ir::{Literal, Op, ops::Pred};
+use crate::ir::ops::{Pred, family};
+use crate::ir::{Literal, Op};
 use crate::with_elem;
 
 /// Arithmetic of one number.
@@ -39,21 +41,6 @@ pub(super) enum Bits2 {
     And,
     Or,
     Xor,
-}
-/// A function of one float.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Real1 {
-    Exp,
-    Exp2,
-    Log,
-    Log2,
-    Sqrt,
-    Rsqrt,
-    Tanh,
-    Erf,
-    Sin,
-    Cos,
-    Floor,
 }
 /// The larger or smaller of two floats, where NaN wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,17 +85,7 @@ impl Elementwise {
             Op::Or(_) => Elementwise::Bits2(Bits2::Or),
             Op::Xor(_) => Elementwise::Bits2(Bits2::Xor),
             Op::Not(_) => Elementwise::Not,
-            Op::Exp(_) => Elementwise::Real1(Real1::Exp),
-            Op::Exp2(_) => Elementwise::Real1(Real1::Exp2),
-            Op::Log(_) => Elementwise::Real1(Real1::Log),
-            Op::Log2(_) => Elementwise::Real1(Real1::Log2),
-            Op::Sqrt(_) => Elementwise::Real1(Real1::Sqrt),
-            Op::Rsqrt(_) => Elementwise::Real1(Real1::Rsqrt),
-            Op::Tanh(_) => Elementwise::Real1(Real1::Tanh),
-            Op::Erf(_) => Elementwise::Real1(Real1::Erf),
-            Op::Sin(_) => Elementwise::Real1(Real1::Sin),
-            Op::Cos(_) => Elementwise::Real1(Real1::Cos),
-            Op::Floor(_) => Elementwise::Real1(Real1::Floor),
+            family::math!() => Elementwise::Real1(Real1::of(op)?),
             Op::MaxNan(_) => Elementwise::Real2(Real2::MaxNan),
             Op::MinNan(_) => Elementwise::Real2(Real2::MinNan),
             Op::Fma(_) => Elementwise::Fma,
@@ -116,14 +93,8 @@ impl Elementwise {
             Op::Select(_) => Elementwise::Select,
             Op::Cast(_) => Elementwise::Cast,
             Op::Bitcast(_) => Elementwise::Bitcast,
-            Op::Splat(_) | Op::Broadcast(_) | Op::Iota(_) | Op::Reshape(_) | Op::Trans(_) | Op::Rows(_) => return None,
-            Op::ReduceMax(_) | Op::ReduceMin(_) | Op::ReduceSum(_) | Op::ReduceWith(_) => return None,
-            Op::ScanSum(_) | Op::ScanWith(_) | Op::Dot(_) => return None,
-            Op::Load(_) | Op::Store(_) | Op::AtomicAdd(_) | Op::AtomicMax(_) | Op::Len(_) => return None,
-            Op::PeId(_) | Op::CubeId(_) | Op::NumPes(_) | Op::NumCubes(_) | Op::ProgramId(_) => return None,
-            Op::NumPrograms(_) | Op::Send(_) | Op::Recv(_) | Op::Barrier(_) => return None,
-            Op::Keep(_) | Op::Print(_) | Op::Assert(_) => return None,
-            Op::If(_) | Op::For(_) | Op::While(_) | Op::Composite(_) => return None,
+            family::shape!() | family::reduction!() | family::product!() | family::memory!() => return None,
+            family::place!() | family::messages!() | family::observation!() | family::control!() => return None,
         })
     }
     /// Whether a zero second operand of this element type is a fault.
@@ -134,7 +105,7 @@ impl Elementwise {
 }
 
 /// What a function of one element is applied to: one scalar, or a whole tile in one loop.
-trait Apply1<W> {
+pub(super) trait Apply1<W> {
     type Out;
     fn apply(self, f: impl Fn(W) -> W) -> Self::Out;
 }
@@ -199,21 +170,6 @@ fn int2<W: Integer, A: Apply2<W>>(f: Int2, to: A) -> A::Out {
         Int2::Shr => to.apply(W::shr),
     }
 }
-fn real1<W: Real, A: Apply1<W>>(f: Real1, to: A) -> A::Out {
-    match f {
-        Real1::Exp => to.apply(W::exp),
-        Real1::Exp2 => to.apply(W::exp2),
-        Real1::Log => to.apply(W::log),
-        Real1::Log2 => to.apply(W::log2),
-        Real1::Sqrt => to.apply(W::sqrt),
-        Real1::Rsqrt => to.apply(W::rsqrt),
-        Real1::Tanh => to.apply(W::tanh),
-        Real1::Erf => to.apply(W::erf),
-        Real1::Sin => to.apply(W::sin),
-        Real1::Cos => to.apply(W::cos),
-        Real1::Floor => to.apply(W::floor),
-    }
-}
 fn real2<W: Real, A: Apply2<W>>(f: Real2, to: A) -> A::Out {
     match f {
         Real2::MaxNan => to.apply(W::max_nan),
@@ -245,7 +201,7 @@ pub(super) fn scalar(f: Elementwise, operands: &[Literal], to: ElemType) -> Opti
     let arg = |i: usize| operands.get(i).copied();
     match f {
         Elementwise::Arith1(f) if same(1) => with_number!(elem, T => Some(arith1(f, One::<T>(arg(0)?.get())))),
-        Elementwise::Real1(f) if same(1) => with_float!(elem, T => Some(real1(f, One::<T>(arg(0)?.get())))),
+        Elementwise::Real1(f) if same(1) => with_float!(elem, T => Some(Functions::real1(f, One::<T>(arg(0)?.get())))),
         Elementwise::Arith2(f) if same(2) => {
             with_number!(elem, T => Some(arith2(f, Two::<T>(arg(0)?.get(), arg(1)?.get()))))
         }
@@ -306,7 +262,7 @@ pub(super) fn tile(f: Elementwise, operands: &[&Data], to: ElemType) -> Option<D
     let arg = |i: usize| operands.get(i).copied();
     match f {
         Elementwise::Arith1(f) => with_number!(elem, T => Some(arith1(f, Tile::<T>(T::slice(arg(0)?)?)))),
-        Elementwise::Real1(f) => with_float!(elem, T => Some(real1(f, Tile::<T>(T::slice(arg(0)?)?)))),
+        Elementwise::Real1(f) => with_float!(elem, T => Some(Functions::real1(f, Tile::<T>(T::slice(arg(0)?)?)))),
         Elementwise::Arith2(f) => {
             with_number!(elem, T => Some(arith2(f, Tiles::<T>(T::slice(arg(0)?)?, T::slice(arg(1)?)?))))
         }

@@ -1,6 +1,9 @@
 //! The page that says what every op means: the rows of the op table, and the rules that hold for many ops.
 
-use crate::ir::Op;
+use super::scalar;
+use crate::elem::Class;
+use crate::ir::ops::OpRow;
+use crate::ir::{Effect, Literal, Op, Type, ValueId};
 use std::fmt::Write;
 
 /// A family of the op table, and rules that hold for its ops.
@@ -70,12 +73,13 @@ const RULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// `docs/meaning.md`.
-pub fn page() -> String {
+/// `docs/meaning.md`. `written`: how the op of a row reads as text.
+pub fn page(written: &dyn Fn(&OpRow) -> String) -> String {
     let mut out = String::from(
         "# What every op means\n\nThe reference interpreter (`dsl-core/src/interp`) is this table as code. Backends agree with it to the bit, except\n\
          that they may re-associate sums, approximate the functions of *Math*, and make other NaNs. Written by\n\
-         `UPDATE_DOCS=1 cargo test -p tilewright-core --test interp`, from the op table and the rules beside it.\n",
+         `UPDATE_DOCS=1 cargo test -p tilewright-core --test interp`, from the op table and the rules beside it.\n\n\
+         Elements that an op asks of its operands are named: numbers are integers and floats, without fp8.\n",
     );
     let mut family = "";
     for row in Op::ROWS {
@@ -86,9 +90,59 @@ pub fn page() -> String {
             rules.iter().for_each(|rule| {
                 let _ = writeln!(out, "- {rule}");
             });
-            out.push_str("\n| op | meaning |\n|---|---|\n");
+            out.push_str("\n| op | elements | effect | meaning |\n|---|---|---|---|\n");
         }
-        let _ = writeln!(out, "| `{}` | {} |", row.mnemonic, row.doc.replace('|', "\\|"));
+        let cell = |text: &str| text.replace('|', "\\|");
+        let (text, elements) = (cell(&written(row)), row.class.map_or("", elements));
+        let _ = writeln!(out, "| `{text}` | {elements} | {} | {} |", effect(row.effect), cell(row.doc));
     }
+    out.push_str("\n## Values\n\nOps of one operand, in f32 and in i32.\n");
+    let floats = [-2.5, -1.0, -0.0, 0.5, 1.5, 100.0, f32::INFINITY, f32::NAN].map(Literal::from);
+    values(&mut out, &floats);
+    values(&mut out, &[i32::MIN, -7, 0, 1, 100].map(Literal::from));
     out
+}
+/// What the ops of one operand make of some values of one element type.
+fn values(out: &mut String, of: &[Literal]) {
+    let Some(elem) = of.first().map(|x| x.elem) else { return };
+    let heads: String = of.iter().map(|x| format!(" {} |", short(*x))).collect();
+    let _ = write!(out, "\n| op |{heads}\n|---|{}\n", "---|".repeat(of.len()));
+    for row in Op::ROWS {
+        let Some(op) = row.class.filter(|class| elem.is(*class)).and(row.unary).map(|make| make(ValueId(0))) else {
+            continue;
+        };
+        let value =
+            |x: &Literal| scalar::eval(&op, &[*x], Type::Scalar(elem)).map_or(String::new(), |e| short(e.value));
+        let cells: String = of.iter().map(|x| format!(" {} |", value(x))).collect();
+        let _ = writeln!(out, "| `{}` |{cells}", row.mnemonic);
+    }
+}
+/// A number of a table for people, to five digits.
+fn short(x: Literal) -> String {
+    match x.as_float() {
+        Some(x) if x.is_finite() && x != 0.0 && !(1e-4..1e6).contains(&x.abs()) => format!("{x:.4e}"),
+        Some(x) => format!("{}", (x * 1e4).round() / 1e4),
+        None => x.as_int().map_or(String::new(), |x| x.to_string()),
+    }
+}
+fn elements(class: Class) -> &'static str {
+    match class {
+        Class::Any => "any",
+        Class::Num => "numbers",
+        Class::Int => "integers",
+        Class::Float => "floats",
+        Class::Bits => "integers, i1",
+    }
+}
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Pure => "pure",
+        Effect::Read => "read",
+        Effect::Write => "write",
+        Effect::Atomic => "read and write",
+        Effect::Queue => "queue",
+        Effect::Sync => "sync",
+        Effect::Observe => "observe",
+        Effect::Control => "control",
+    }
 }

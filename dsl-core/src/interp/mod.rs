@@ -1,6 +1,7 @@
 //! The reference interpreter: it defines what every op means. `docs/meaning.md` is the table it implements.
 //!
-//! Meaning: `number` (arithmetic on one element), `convert` (casts), `elementwise` (which op is which of these), `shape`,
+//! Meaning: `number` (arithmetic on one element), `math` (functions of one float), `convert` (casts), `elementwise` (which op
+//! is which of these), `shape`,
 //! `reduce`, `dot`, `memory`, `pure` (the match over all pure ops). `scalar` is one op on scalars, for passes and timing.
 //! Running: `pe` and `access` (one program), `machine` (all of them), `queues`, `mesh`, `plan` (what is known before).
 //! Orders: `order` (who runs next), `every_order` (the same launch in many). Races: `race`.
@@ -16,6 +17,7 @@ mod errors;
 mod every_order;
 mod launch;
 mod machine;
+mod math;
 pub mod meaning;
 mod memory;
 mod mesh;

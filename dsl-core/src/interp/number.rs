@@ -1,7 +1,8 @@
 //! What arithmetic means on one element: the only place that says it. Scalars, tiles, reductions and atomics all call
 //! these functions, so a folded constant and a computed one have the same bits.
 //! f16 and bf16 compute in f32 and round once (`Lane`). Every NaN that arithmetic makes is the positive quiet NaN without
-//! payload, so that bits are equal on every host. Not here: casts (`convert`), and which op is which function (`elementwise`).
+//! payload, so that bits are equal on every host. Not here: functions of one float
+//! (`math`), casts (`convert`), and which op is which function (`elementwise`).
 
 use crate::data::Stored;
 use crate::ir::Element;
@@ -46,17 +47,6 @@ pub trait Integer: Number + Bits {
 pub trait Real: Number {
     fn max_nan(self, b: Self) -> Self;
     fn min_nan(self, b: Self) -> Self;
-    fn exp(self) -> Self;
-    fn exp2(self) -> Self;
-    fn log(self) -> Self;
-    fn log2(self) -> Self;
-    fn sqrt(self) -> Self;
-    fn rsqrt(self) -> Self;
-    fn tanh(self) -> Self;
-    fn erf(self) -> Self;
-    fn sin(self) -> Self;
-    fn cos(self) -> Self;
-    fn floor(self) -> Self;
 }
 
 /// An element type with arithmetic, and the type it computes in. A result is rounded once, when it is narrowed.
@@ -173,7 +163,7 @@ impl Bits for bool {
 }
 
 macro_rules! floats {
-    ($($t:ident: $exp:ident $exp2:ident $log:ident $log2:ident $tanh:ident $erf:ident $sin:ident $cos:ident $floor:ident $fma:ident;)*) => {$(
+    ($($t:ident: $fma:ident;)*) => {$(
         impl Number for $t {
             const ZERO: Self = 0.0;
             const START: Self = -0.0;
@@ -200,18 +190,6 @@ macro_rules! floats {
             #[inline] fn min_nan(self, b: Self) -> Self {
                 quiet(if self.is_nan() || b.is_nan() { $t::NAN } else { Number::min(self, b) })
             }
-            #[inline] fn exp(self) -> Self { quiet(libm::$exp(self)) }
-            #[inline] fn exp2(self) -> Self { quiet(libm::$exp2(self)) }
-            #[inline] fn log(self) -> Self { quiet(libm::$log(self)) }
-            #[inline] fn log2(self) -> Self { quiet(libm::$log2(self)) }
-            // IEEE defines square roots to the bit, so the host's own is the same everywhere.
-            #[inline] fn sqrt(self) -> Self { quiet($t::sqrt(self)) }
-            #[inline] fn rsqrt(self) -> Self { quiet(1.0 / $t::sqrt(self)) }
-            #[inline] fn tanh(self) -> Self { quiet(libm::$tanh(self)) }
-            #[inline] fn erf(self) -> Self { quiet(libm::$erf(self)) }
-            #[inline] fn sin(self) -> Self { quiet(libm::$sin(self)) }
-            #[inline] fn cos(self) -> Self { quiet(libm::$cos(self)) }
-            #[inline] fn floor(self) -> Self { quiet(libm::$floor(self)) }
         }
         impl Quiet for $t {
             #[inline] fn quiet(self) -> Self {
@@ -240,8 +218,8 @@ pub fn quiet<T: Quiet>(x: T) -> T {
 }
 
 floats! {
-    f32: expf exp2f logf log2f tanhf erff sinf cosf floorf fmaf;
-    f64: exp exp2 log log2 tanh erf sin cos floor fma;
+    f32: fmaf;
+    f64: fma;
 }
 
 /// Elements that are widened at once: small enough for the first-level cache.

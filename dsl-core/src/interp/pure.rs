@@ -9,7 +9,7 @@ use super::record::RecordKind;
 use super::reduce::{self, Fold};
 use super::shape::{self, Around};
 use crate::data::Data;
-use crate::ir::ops::AxisNo;
+use crate::ir::ops::{AxisNo, family};
 use crate::ir::{Dims, Literal, Op, OpId, RegionId, Type, ValueId};
 use std::sync::Arc;
 
@@ -56,12 +56,8 @@ impl Pe {
             Op::ProgramId(_) => return index(self.id),
             Op::NumPrograms(_) => return index(cx.grid.num_programs().unwrap_or(0)),
             // `Elementwise` named these.
-            Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Rem(_) | Op::MulHi(_) | Op::Fma(_) => None,
-            Op::Maximum(_) | Op::Minimum(_) | Op::MaxNan(_) | Op::MinNan(_) | Op::Neg(_) | Op::Abs(_) => None,
-            Op::And(_) | Op::Or(_) | Op::Xor(_) | Op::Not(_) | Op::Shl(_) | Op::Shr(_) => None,
-            Op::Exp(_) | Op::Exp2(_) | Op::Log(_) | Op::Log2(_) | Op::Sqrt(_) | Op::Rsqrt(_) | Op::Tanh(_) => None,
-            Op::Erf(_) | Op::Sin(_) | Op::Cos(_) | Op::Floor(_) => None,
-            Op::Cmp(_) | Op::Select(_) | Op::Cast(_) | Op::Bitcast(_) => None,
+            family::arithmetic!() | family::bits!() | family::math!() => None,
+            family::choice!() | family::conversion!() => None,
             // Not pure: `pe` runs these.
             Op::Load(_) | Op::Store(_) | Op::AtomicAdd(_) | Op::AtomicMax(_) => None,
             Op::Send(_) | Op::Recv(_) | Op::Barrier(_) | Op::Keep(_) | Op::Print(_) | Op::Assert(_) => None,

@@ -3,7 +3,8 @@
 
 use super::elem::{Bits, Elem, Float, Int, Num};
 use super::handle::{Handle, Scalar, Tile, Val};
-use super::operand::{Operand, beside, scalar};
+use super::operand::{Operand, beside, scalar, zero};
+use super::program::keep;
 use super::shape::{D0, Shape};
 use super::trace;
 use crate::ir::{Op, Type, ValueId, ops};
@@ -99,7 +100,26 @@ macro_rules! functions {
         $(#[$doc])*
         #[track_caller]
         pub fn $f<X: Handle<T: $class>>(x: X) -> X { unary(x, |x| ops::$Row { x }.into()) }
-    )*};
+    )*
+        /// Uses every function of one operand once, for tests that walk all ops.
+        #[doc(hidden)]
+        pub fn each_function() { $( keep($f(zero::<sample!($class)>())); )* }
+    };
+}
+/// An element type of a class.
+macro_rules! sample {
+    (Float) => {
+        f32
+    };
+    (Num) => {
+        f32
+    };
+    (Int) => {
+        i32
+    };
+    (Bits) => {
+        i32
+    };
 }
 functions! {
     /// e to the power of x, per element.

@@ -35,6 +35,7 @@ pub use view::{Index, Place, View, ViewMut};
 /// What generated code calls. No interface for people.
 #[doc(hidden)]
 pub mod rt {
+    pub use super::arith::each_function;
     pub use super::flow::{
         Branch, DeviceBool, Ends, HostInt, Logic, Loop, Order, Same, Tried, for_, hole, if_, range, while_,
     };

@@ -6,7 +6,7 @@ use super::edit::{Edit, constant_of};
 use super::facts::negated;
 use crate::elem::Class;
 use crate::interp::scalar;
-use crate::ir::ops::{self, At, Pred, ResultType};
+use crate::ir::ops::{self, At, Pred, ResultType, family};
 use crate::ir::{Literal, Op, OpId, Type, ValueId};
 
 /// What stands for the result of an op, and why.
@@ -100,8 +100,7 @@ fn is_plain(e: &Edit, v: ValueId) -> bool {
     matches!(
         e.maker(v),
         Some(Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Maximum(_) | Op::Minimum(_) | Op::MaxNan(_))
-            | Some(Op::MinNan(_) | Op::Exp(_) | Op::Exp2(_) | Op::Log(_) | Op::Log2(_) | Op::Sqrt(_) | Op::Rsqrt(_))
-            | Some(Op::Tanh(_) | Op::Erf(_) | Op::Sin(_) | Op::Cos(_) | Op::Floor(_))
+            | Some(Op::MinNan(_) | family::math!())
     )
 }
 

@@ -3,6 +3,7 @@
 use super::bounds::{Prover, checked_access, is_proved};
 use super::edit::constant_of;
 use crate::elem::Class;
+use crate::ir::ops::family;
 use crate::ir::{Def, Effect, Module, Op, OpId, Type, ValueId};
 
 /// Whether running the op may leave an error record (a division by zero, an access outside its view) or stop the
@@ -12,25 +13,20 @@ pub(super) fn can_fault(m: &Module, prover: &Prover<'_>, op: OpId) -> bool {
         Type::Scalar(_) => prover.facts().get(m, v).is_some_and(|fact| !fact.holds(0)),
         Type::Tile(..) | Type::View(_) => constant_of(m, v).is_some_and(|lit| lit.bits != 0),
     };
-    match &m.op(op).op {
-        Op::Div(_) | Op::Rem(_) => {
-            let by = m.op(op).op.operands().get(1).copied();
-            by.is_some_and(|by| m.ty(by).is(Class::Int) && !never_0(by))
-        }
-        Op::Load(_) | Op::Store(_) | Op::AtomicAdd(_) | Op::AtomicMax(_) => {
-            checked_access(m, op).is_some() && !is_proved(m, prover, op)
-        }
-        Op::Send(_) | Op::Recv(_) | Op::Barrier(_) | Op::Assert(_) => true,
-        Op::If(_) | Op::For(_) | Op::While(_) | Op::Composite(_) | Op::ReduceWith(_) | Op::ScanWith(_) => true,
-        Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::MulHi(_) | Op::Fma(_) | Op::Maximum(_) | Op::Minimum(_) => false,
-        Op::MaxNan(_) | Op::MinNan(_) | Op::Neg(_) | Op::Abs(_) | Op::And(_) | Op::Or(_) | Op::Xor(_) => false,
-        Op::Not(_) | Op::Shl(_) | Op::Shr(_) | Op::Exp(_) | Op::Exp2(_) | Op::Log(_) | Op::Log2(_) => false,
-        Op::Sqrt(_) | Op::Rsqrt(_) | Op::Tanh(_) | Op::Erf(_) | Op::Sin(_) | Op::Cos(_) | Op::Floor(_) => false,
-        Op::Cmp(_) | Op::Select(_) | Op::Cast(_) | Op::Bitcast(_) | Op::Splat(_) | Op::Broadcast(_) => false,
-        Op::Iota(_) | Op::Reshape(_) | Op::Trans(_) | Op::Rows(_) | Op::ReduceMax(_) | Op::ReduceMin(_) => false,
-        Op::ReduceSum(_) | Op::ScanSum(_) | Op::Dot(_) | Op::Len(_) | Op::PeId(_) | Op::CubeId(_) => false,
-        Op::NumPes(_) | Op::NumCubes(_) | Op::ProgramId(_) | Op::NumPrograms(_) => false,
-        Op::Keep(_) | Op::Print(_) => false,
+    let data = &m.op(op).op;
+    if let Op::Div(_) | Op::Rem(_) = data {
+        let by = data.operands().get(1).copied();
+        return by.is_some_and(|by| m.ty(by).is(Class::Int) && !never_0(by));
+    }
+    if let Op::ReduceWith(_) | Op::ScanWith(_) | Op::Assert(_) = data {
+        return true;
+    }
+    match data {
+        family::memory!() => checked_access(m, op).is_some() && !is_proved(m, prover, op),
+        family::messages!() | family::control!() => true,
+        family::arithmetic!() | family::bits!() | family::math!() | family::choice!() | family::conversion!() => false,
+        family::shape!() | family::reduction!() | family::product!() | family::place!() => false,
+        family::observation!() => false,
     }
 }
 

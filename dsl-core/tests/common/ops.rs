@@ -67,14 +67,14 @@ impl Gen<'_> {
     pub fn op(&mut self) {
         match self.below(11) {
             0 | 1 => self.elementwise(),
-            2 => self.math(),
+            2 => self.unary(),
             3 => self.choice(),
             4 | 5 => self.shape(),
             6 => self.memory(),
             7 => self.place(),
             8 => self.message(),
             9 if self.depth < MAX_DEPTH => self.control(),
-            9 => self.math(),
+            9 => self.unary(),
             _ => self.product(),
         }
     }
@@ -82,7 +82,7 @@ impl Gen<'_> {
     fn tile_op(&mut self) {
         match self.below(5) {
             0 => self.elementwise(),
-            1 => self.math(),
+            1 => self.unary(),
             2 => self.choice(),
             3 => self.shape(),
             _ => self.load(),
@@ -90,7 +90,7 @@ impl Gen<'_> {
     }
 
     fn elementwise(&mut self) {
-        let which = self.below(19);
+        let which = self.below(16);
         let (a, b, ty) = match which {
             0..=5 => self.pair(Class::Num),
             6..=9 => self.pair(Class::Int),
@@ -113,35 +113,19 @@ impl Gen<'_> {
             12 => self.push(Xor { a, b }),
             13 => self.push(MaxNan { a, b }),
             14 => self.push(MinNan { a, b }),
-            15 => self.push(Neg { x: a }),
-            16 => self.push(Abs { x: b }),
-            17 => {
-                let x = self.class(Class::Bits);
-                let x = self.value(x);
-                self.push(Not { x })
-            }
             _ => {
                 let c = self.value(ty);
                 self.push(Fma { a, b, c })
             }
         };
     }
-    fn math(&mut self) {
-        let ty = self.class(Class::Float);
+    /// One of the ops that take one operand and keep its type.
+    fn unary(&mut self) {
+        let rows: Vec<_> = Op::ROWS.iter().filter_map(|row| row.class.zip(row.unary)).collect();
+        let (class, make) = self.one_of(&rows);
+        let ty = self.class(class);
         let x = self.value(ty);
-        match self.below(11) {
-            0 => self.push(Exp { x }),
-            1 => self.push(Exp2 { x }),
-            2 => self.push(Log { x }),
-            3 => self.push(Log2 { x }),
-            4 => self.push(Sqrt { x }),
-            5 => self.push(Rsqrt { x }),
-            6 => self.push(Tanh { x }),
-            7 => self.push(Erf { x }),
-            8 => self.push(Sin { x }),
-            9 => self.push(Cos { x }),
-            _ => self.push(Floor { x }),
-        };
+        self.push(make(x));
     }
     fn choice(&mut self) {
         match self.below(4) {

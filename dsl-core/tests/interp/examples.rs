@@ -1,5 +1,5 @@
 //! Every op once, as it is documented: a line of `.tir` and what it prints. A row of the op table without an example
-//! fails `every_op_has_an_example`.
+//! fails `every_op_has_an_example`. Ops of one operand have a table of values in docs/meaning.md instead.
 
 use crate::support::Launch;
 use std::collections::BTreeSet;
@@ -31,25 +31,11 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("minimum", "%r = minimum %x, %y : tile<3xf32>", "[0.5, -3, 4]"),
     ("max_nan", "%r = max_nan %x, %y : tile<3xf32>", "[1.5, -2, NaN]"),
     ("min_nan", "%r = min_nan %x, %y : tile<3xf32>", "[0.5, -3, NaN]"),
-    ("neg", "%r = neg %a : tile<4xi32>", "[7, -7, -2147483648, -100]"),
-    ("abs", "%r = abs %a : tile<4xi32>", "[7, 7, -2147483648, 100]"),
     ("and", "%r = and %a, %b : tile<4xi32>", "[1, 5, -2147483648, 32]"),
     ("or", "%r = or %a, %b : tile<4xi32>", "[-5, -1, -1, 101]"),
     ("xor", "%r = xor %a, %b : tile<4xi32>", "[-6, -6, 2147483647, 69]"),
-    ("not", "%r = not %t : tile<3xi1>", "[false, true, true]"),
     ("shl", "%r = shl %a, %b : tile<4xi32>", "[-56, 0, 0, 0]"),
     ("shr", "%r = shr %a, %b : tile<4xi32>", "[-1, 0, -1, 0]"),
-    ("exp", "%r = exp 0.0 : f32", "1"),
-    ("exp2", "%r = exp2 %y : tile<3xf32>", "[2.828427, 0.125, NaN]"),
-    ("log", "%r = log %x : tile<3xf32>", "[-0.6931472, NaN, 1.3862944]"),
-    ("log2", "%r = log2 %x : tile<3xf32>", "[-1, NaN, 2]"),
-    ("sqrt", "%r = sqrt %x : tile<3xf32>", "[0.70710677, NaN, 2]"),
-    ("rsqrt", "%r = rsqrt %x : tile<3xf32>", "[1.4142135, NaN, 0.5]"),
-    ("tanh", "%r = tanh 100.0 : f32", "1"),
-    ("erf", "%r = erf -100.0 : f32", "-1"),
-    ("sin", "%r = sin 0.0 : f32", "0"),
-    ("cos", "%r = cos 0.0 : f32", "1"),
-    ("floor", "%r = floor %y : tile<3xf32>", "[1, -3, NaN]"),
     ("cmp", "%r = cmp ne %y, %y : tile<3xi1>", "[false, false, true]"),
     ("select", "%r = select %t, %x, %y : tile<3xf32>", "[0.5, -3, NaN]"),
     ("cast", "%r = cast %y : tile<3xi32>", "[1, -3, 0]"),
@@ -128,7 +114,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
 
 #[test]
 fn every_op_has_an_example() {
-    let rows: BTreeSet<&str> = Op::ROWS.iter().map(|r| r.mnemonic).collect();
+    let rows: BTreeSet<&str> = Op::ROWS.iter().filter(|r| r.unary.is_none()).map(|r| r.mnemonic).collect();
     let shown: BTreeSet<&str> = EXAMPLES.iter().map(|(op, ..)| *op).collect();
     assert_eq!(shown, rows);
     for (op, text, _) in EXAMPLES.iter().filter(|(op, ..)| *op != "print") {

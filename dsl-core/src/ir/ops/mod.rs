@@ -46,6 +46,8 @@ pub struct OpRow {
     pub class: Option<Class>,
     pub effect: Effect,
     pub doc: &'static str,
+    /// Makes the op, where it takes one operand and gives a value of the same type.
+    pub unary: Option<fn(ValueId) -> Op>,
 }
 
 const fn first(classes: &[Class]) -> Option<Class> {
@@ -55,8 +57,17 @@ const fn first(classes: &[Class]) -> Option<Class> {
     }
 }
 
+macro_rules! unary {
+    (unary $Name:ident) => {
+        Some(|x| Op::$Name($Name { x }))
+    };
+    ($rule:ident $Name:ident) => {
+        None
+    };
+}
+
 macro_rules! ops {
-    ($($family:literal { $(
+    ($($family:ident { $(
         $Name:ident = $mnemonic:literal ( $($field:ident : $ty:ty),* ) -> $rule:ident ( $($extra:expr),* ), $effect:ident, $doc:literal;
     )* })*) => {
         $($(
@@ -72,6 +83,14 @@ macro_rules! ops {
             impl From<$Name> for Op { fn from(op: $Name) -> Op { Op::$Name(op) } }
         )*)*
 
+        /// Patterns for the ops of a family, so that a match can name a family and still every op.
+        pub(crate) mod family {
+            $(
+                macro_rules! $family { () => { $($crate::ir::Op::$Name(_))|* } }
+                pub(crate) use $family;
+            )*
+        }
+
         /// One operation of the tile IR.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Op { $($( #[doc = $doc] $Name($Name), )*)* }
@@ -79,7 +98,7 @@ macro_rules! ops {
         impl Op {
             /// Every row of the table, in its order.
             pub const ROWS: &'static [OpRow] = &[$($(
-                OpRow { family: $family, name: stringify!($Name), mnemonic: $mnemonic, class: first(&[$($extra),*]), effect: Effect::$effect, doc: $doc },
+                OpRow { family: stringify!($family), name: stringify!($Name), mnemonic: $mnemonic, class: first(&[$($extra),*]), effect: Effect::$effect, doc: $doc, unary: unary!($rule $Name) },
             )*)*];
 
             pub fn mnemonic(&self) -> &'static str { match self { $($( Op::$Name(_) => $mnemonic, )*)* } }
@@ -122,7 +141,7 @@ macro_rules! ops {
 }
 
 ops! {
-    "arithmetic" {
+    arithmetic {
         Add = "add" (a: ValueId, b: ValueId) -> alike(Class::Num), Pure, "`a + b`; integers wrap, floats round to their type.";
         Sub = "sub" (a: ValueId, b: ValueId) -> alike(Class::Num), Pure, "`a - b`; integers wrap.";
         Mul = "mul" (a: ValueId, b: ValueId) -> alike(Class::Num), Pure, "`a * b`; integers wrap; never contracted with an add.";
@@ -137,7 +156,7 @@ ops! {
         Neg = "neg" (x: ValueId) -> unary(Class::Num), Pure, "`-x`; integers wrap, floats change the sign bit.";
         Abs = "abs" (x: ValueId) -> unary(Class::Num), Pure, "The absolute value; MIN stays MIN, floats clear the sign bit.";
     }
-    "bits" {
+    bits {
         And = "and" (a: ValueId, b: ValueId) -> alike(Class::Bits), Pure, "Bitwise and.";
         Or = "or" (a: ValueId, b: ValueId) -> alike(Class::Bits), Pure, "Bitwise or.";
         Xor = "xor" (a: ValueId, b: ValueId) -> alike(Class::Bits), Pure, "Bitwise exclusive or.";
@@ -145,7 +164,7 @@ ops! {
         Shl = "shl" (a: ValueId, n: ValueId) -> alike(Class::Int), Pure, "`a << n`; a count outside 0..width gives 0.";
         Shr = "shr" (a: ValueId, n: ValueId) -> alike(Class::Int), Pure, "`a >> n`, arithmetic for signed elements; a count outside 0..width gives 0, or the sign.";
     }
-    "math" {
+    math {
         Exp = "exp" (x: ValueId) -> unary(Class::Float), Pure, "e to the power of x.";
         Exp2 = "exp2" (x: ValueId) -> unary(Class::Float), Pure, "2 to the power of x.";
         Log = "log" (x: ValueId) -> unary(Class::Float), Pure, "Natural logarithm; NaN below zero, -inf at zero.";
@@ -158,15 +177,15 @@ ops! {
         Cos = "cos" (x: ValueId) -> unary(Class::Float), Pure, "Cosine of x in radians.";
         Floor = "floor" (x: ValueId) -> unary(Class::Float), Pure, "The largest integer not above x.";
     }
-    "choice" {
+    choice {
         Cmp = "cmp" (pred: Pred, a: ValueId, b: ValueId) -> compare(), Pure, "`i1` per element; every comparison with NaN but `ne` is false.";
         Select = "select" (mask: ValueId, a: ValueId, b: ValueId) -> choose(), Pure, "`a` where the mask holds, else `b`.";
     }
-    "conversion" {
+    conversion {
         Cast = "cast" (x: ValueId, to: ResultType) -> cast(), Pure, "By value: float to int truncates and saturates, NaN gives 0; int to int wraps; to float rounds to nearest even; fp8 saturates.";
         Bitcast = "bitcast" (x: ValueId, to: ResultType) -> bitcast(), Pure, "The same bits as another element type of the same size.";
     }
-    "shape" {
+    shape {
         Splat = "splat" (x: ValueId, to: ResultType) -> splat(), Pure, "A tile whose elements all equal a scalar.";
         Broadcast = "broadcast" (x: ValueId, axis: AxisNo, to: ResultType) -> broadcast(), Pure, "The tile repeated along a new axis.";
         Iota = "iota" (axis: AxisNo, to: ResultType) -> iota(), Pure, "The index along one axis, in the whole shape.";
@@ -174,7 +193,7 @@ ops! {
         Trans = "trans" (x: ValueId) -> trans(), Pure, "The transposed matrix.";
         Rows = "rows" (x: ValueId, first: At, to: ResultType) -> rows(), Pure, "Consecutive places along axis 0, from a fixed index on.";
     }
-    "reduction" {
+    reduction {
         ReduceMax = "reduce_max" (x: ValueId, axis: AxisNo) -> reduce(Class::Num), Pure, "The largest along an axis; NaN only if all are NaN.";
         ReduceMin = "reduce_min" (x: ValueId, axis: AxisNo) -> reduce(Class::Num), Pure, "The smallest along an axis; NaN only if all are NaN.";
         ReduceSum = "reduce_sum" (x: ValueId, axis: AxisNo) -> reduce(Class::Num), Pure, "The sum along an axis, accumulated in f32 (f64 for f64, wrapping for integers), rounded once; order unspecified.";
@@ -182,17 +201,17 @@ ops! {
         ScanSum = "scan_sum" (x: ValueId, axis: AxisNo) -> scan(Class::Num), Pure, "Inclusive prefix sums along an axis.";
         ScanWith = "scan_with" (x: ValueId, axis: AxisNo, combine: RegionId) -> scan_with(), Pure, "Inclusive prefix values of the user's associative combine along an axis.";
     }
-    "product" {
+    product {
         Dot = "dot" (a: ValueId, b: ValueId, c: Option<ValueId>, precision: Precision, to: ResultType) -> dot(), Pure, "`[M, K] . [K, N] (+ c)`: products summed in f32 (f64 for f64, i32 for 8-bit integers), order unspecified, rounded once to the result's element.";
     }
-    "memory" {
+    memory {
         Load = "load" (at: Access, fill: Fill, to: ResultType) -> load(), Read, "A tile along the trailing axes of a view, or one element; outside the view an error, or the fill.";
         Store = "store" (bounds: Bounds, at: Access, value: ValueId) -> store(), Write, "Writes a tile or one element; outside the view an error, or dropped with `inside`.";
         AtomicAdd = "atomic_add" (bounds: Bounds, at: Access, value: ValueId) -> atomic(), Atomic, "Adds to memory element by element, each indivisible; no result.";
         AtomicMax = "atomic_max" (bounds: Bounds, at: Access, value: ValueId) -> atomic(), Atomic, "Takes the maximum with memory element by element, each indivisible; no result.";
         Len = "len" (view: ValueId, axis: AxisNo) -> len(), Pure, "The length of a view along an axis; a longer one than i32 holds is a launch error.";
     }
-    "place" {
+    place {
         PeId = "pe_id" () -> index(), Pure, "The PE inside its cube, `0..num_pes`.";
         CubeId = "cube_id" () -> index(), Pure, "The cube in the launch, `0..num_cubes`.";
         NumPes = "num_pes" () -> index(), Pure, "PEs per cube in this launch.";
@@ -200,17 +219,17 @@ ops! {
         ProgramId = "program_id" () -> index(), Pure, "`cube_id * num_pes + pe_id`.";
         NumPrograms = "num_programs" () -> index(), Pure, "Programs in this launch.";
     }
-    "messages" {
+    messages {
         Send = "send" (port: Port, value: ValueId) -> send(), Queue, "Puts one message into a queue; waits while the queue is full.";
         Recv = "recv" (port: Port, to: ResultType) -> recv(), Queue, "Takes one message from a queue; waits while it is empty.";
         Barrier = "barrier" (scope: Scope) -> none(), Sync, "Waits for all PEs of the cube or the launch and orders memory between them.";
     }
-    "observation" {
+    observation {
         Keep = "keep" (x: ValueId) -> keep(), Observe, "The value is computed and observed; nothing is written.";
         Print = "print" (format: Text, values: Vec<ValueId>) -> print(), Observe, "Writes a line: each `{}` stands for a value.";
         Assert = "assert" (cond: ValueId, text: Text) -> assert(), Observe, "An error record where the condition is false.";
     }
-    "control" {
+    control {
         If = "if" (cond: ValueId, then: RegionId, other: RegionId) -> branch(), Control, "Runs one of two regions.";
         For = "for" (range: Range, carry: Carry, body: RegionId) -> counted(), Control, "Runs the body for each index; carried values pass from one turn to the next.";
         While = "while" (carry: Carry, cond: RegionId, body: RegionId) -> repeat(), Control, "Runs the body while the first region yields true; the body sees the first region's values.";
