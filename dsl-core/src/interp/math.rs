@@ -52,4 +52,5 @@ functions! {
     Sin = libm::sinf, libm::sin;
     Cos = libm::cosf, libm::cos;
     Floor = libm::floorf, libm::floor;
+    RoundEven = libm::rintf, libm::rint;
 }

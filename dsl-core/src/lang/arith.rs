@@ -144,6 +144,8 @@ functions! {
     Float cos Cos;
     /// The largest integer not above x.
     Float floor Floor;
+    /// The nearest integer; of two as near, the even one.
+    Float round_even RoundEven;
     /// The absolute value; the lowest integer stays as it is.
     Num abs Abs;
 }

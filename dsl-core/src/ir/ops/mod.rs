@@ -176,6 +176,7 @@ ops! {
         Sin = "sin" (x: ValueId) -> unary(Class::Float), Pure, "Sine of x in radians.";
         Cos = "cos" (x: ValueId) -> unary(Class::Float), Pure, "Cosine of x in radians.";
         Floor = "floor" (x: ValueId) -> unary(Class::Float), Pure, "The largest integer not above x.";
+        RoundEven = "round_even" (x: ValueId) -> unary(Class::Float), Pure, "The nearest integer; of two as near, the even one.";
     }
     choice {
         Cmp = "cmp" (pred: Pred, a: ValueId, b: ValueId) -> compare(), Pure, "`i1` per element; every comparison with NaN but `ne` is false.";
