@@ -23,11 +23,31 @@ pub fn expand(mut f: ItemFn) -> TokenStream {
         ReturnType::Type(arrow, t) => quote!(#arrow #t),
     };
     let body = if output.is_empty() { quote!(move || #body) } else { quote!(move || #output #body) };
+    let result = returned(&sig.output, quote!((#body)()));
     let enter = quote_spanned!(sig.ident.span()=> ::tilewright::__rt::Frame::enter());
     quote! {
         #(#attrs)* #quiet #[track_caller]
-        #vis #sig { let #frame = #enter; #own_self (#body)() }
+        #vis #sig { let #frame = #enter; #own_self #result }
         #(#errors)*
+    }
+}
+
+/// Says what the function hands back, so that `let x = f(..)` names that. Only a written type is asked what it is.
+fn returned(output: &ReturnType, call: TokenStream) -> TokenStream {
+    match output {
+        ReturnType::Default => call,
+        ReturnType::Type(_, t) if holds_impl_trait(t) || matches!(**t, Type::Never(_)) => call,
+        ReturnType::Type(..) => {
+            let result = local("__result");
+            quote! {
+                let #result = #call;
+                {
+                    use ::tilewright::__rt::{ReturnsHost as _, ReturnsValue as _};
+                    (&::tilewright::__rt::Returned(&#result)).__returned();
+                }
+                #result
+            }
+        }
     }
 }
 

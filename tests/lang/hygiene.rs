@@ -265,3 +265,62 @@ fn instances_share_a_function_pointer_type() {
     let widths = table.map(|launch| ir(launch(&x, &mut y, 2.0)).matches("128").count());
     assert!(widths[0] > 0 && widths[1] == 0 && widths[2] == 0);
 }
+
+#[derive(Value)]
+struct Both {
+    low: Scalar<i32>,
+    high: Scalar<i32>,
+}
+#[device]
+fn handed_through(x: Scalar<i32>) -> Scalar<i32> {
+    keep(x % 3);
+    x
+}
+#[device]
+fn apart(x: Scalar<i32>) -> Both {
+    let high = x / 16;
+    let both = Both { low: x % 16, high };
+    keep(x + 1);
+    both
+}
+#[device]
+fn counted(x: Scalar<i32>, parts: &mut usize) -> usize {
+    *parts += 1;
+    keep(x - 1);
+    *parts
+}
+#[kernel]
+fn bound(x: View<f32, 1>, n: Scalar<i32>) {
+    let m = n * 2;
+    let all = handed_through(m);
+    let place = x.at(all + 1);
+    let same = (all * 5).cast::<i32>().cast::<i64>().cast::<i32>();
+    let parts = apart(same);
+    let total = counted(n, &mut 0);
+    keep((place.get(), parts.low, parts.high * total));
+}
+#[test]
+fn a_name_is_that_of_the_value_bound_not_of_the_last_operation() {
+    insta::assert_snapshot!(ir(bound(&x(), 3)), @r"
+    kernel @bound(%x: view<?xf32>, %n: i32) {
+      %m = mul %n, 2 : i32
+      %0 = rem %m, 3 : i32
+      keep %0
+      %1 = add %m, 1 : i32
+      %2 = mul %m, 5 : i32
+      %3 = cast %2 : i64
+      %same = cast %3 : i32
+      %high = div %same, 16 : i32
+      %low = rem %same, 16 : i32
+      %4 = add %same, 1 : i32
+      keep %4
+      %5 = sub %n, 1 : i32
+      keep %5
+      %6 = load %x[%1] : f32
+      %7 = mul %high, 1 : i32
+      keep %6
+      keep %low
+      keep %7
+    }
+    ");
+}

@@ -27,7 +27,7 @@ pub use operand::{Operand, full, scalar, zero, zeros};
 pub use program::{
     barrier, composite, cube_id, keep, num_cubes, num_pes, num_programs, pe_id, program_id, recv, recv_like, send,
 };
-pub use shape::{ANY, Along, Axis, AxisOf, D1, D2, D3, D4, DropAxis, Shape, WithRows};
+pub use shape::{ANY, Along, Axis, AxisOf, D0, D1, D2, D3, D4, DropAxis, Shape, WithRows};
 pub use tile::{dot, dot_acc, dot_acc_tf32, dot_tf32, iota};
 pub use value::Value;
 pub use view::{Index, Place, View, ViewMut};
@@ -43,7 +43,7 @@ pub mod rt {
     pub use super::launch::{Comptime, Launch, Param, Slot};
     pub use super::program::{Check, print, printed};
     pub use super::trace::{Frame, Mark, mark, name_last, named};
-    pub use super::value::{Group, PartType, Vals, Value, dotted};
+    pub use super::value::{Group, PartType, Returned, ReturnsHost, ReturnsValue, Vals, Value, dotted};
     pub use crate::tensor::Tensor;
 }
 
@@ -51,10 +51,10 @@ pub mod rt {
 pub mod prelude {
     pub use super::arith::*;
     pub use super::{
-        ANY, Along, Axis, AxisOf, Bits, Comptime, D1, D2, D3, D4, DotInto, DropAxis, Elem, Float, Handle, Index, Int,
-        Launch, Num, Operand, Place, Scalar, Shape, Tile, Value, View, ViewMut, WithRows, barrier, composite, cube_id,
-        dot, dot_acc, dot_acc_tf32, dot_tf32, full, iota, keep, num_cubes, num_pes, num_programs, pe_id, program_id,
-        recv, recv_like, scalar, send, unroll, zero, zeros,
+        ANY, Along, Axis, AxisOf, Bits, Comptime, D0, D1, D2, D3, D4, DotInto, DropAxis, Elem, Float, Handle, Index,
+        Int, Launch, Num, Operand, Place, Scalar, Shape, Tile, Value, View, ViewMut, WithRows, barrier, composite,
+        cube_id, dot, dot_acc, dot_acc_tf32, dot_tf32, full, iota, keep, num_cubes, num_pes, num_programs, pe_id,
+        program_id, recv, recv_like, scalar, send, unroll, zero, zeros,
     };
     pub use crate::elem::{ElemType, F8E4M3, F8E5M2};
     pub use crate::ir::ops::{Cache, Dir, Port, Scope};

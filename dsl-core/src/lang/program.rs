@@ -72,9 +72,7 @@ fn received<V: Value>(port: Port, types: Vec<Type>, spoilt: bool) -> V {
         }
         vals.push(v);
     }
-    if let Some(first) = vals.first() {
-        trace::set_last(*first, parts);
-    }
+    trace::hands_back(&vals, parts);
     rebuilt(&vals)
 }
 

@@ -151,6 +151,7 @@ impl<T: Elem> Scalar<T> {
 fn cast(x: Val, to: ElemType) -> Val {
     let ty = trace::ty(x);
     if ty.elem() == to {
+        trace::hands_back(&[x], Vec::new());
         return x;
     }
     let ty = ty.with_elem(to);
@@ -160,6 +161,7 @@ fn cast(x: Val, to: ElemType) -> Val {
 fn bitcast(x: Val, to: ElemType) -> Val {
     let ty = trace::ty(x);
     if ty.elem() == to {
+        trace::hands_back(&[x], Vec::new());
         return x;
     }
     let ty = ty.with_elem(to);

@@ -83,15 +83,22 @@ pub(crate) struct Tracer {
     reported: FxHashSet<(&'static str, LocId, String)>,
 }
 
-/// What the last op produced, for the name of the statement around it.
+/// What the last operation or `#[device]` function handed back, for the name of the statement around it.
+#[derive(Default)]
 struct Last {
-    values: Results,
+    values: Vec<ValueId>,
     /// The names of the parts: `m`, `l` for a struct, `0`, `1` for a tuple; may be empty.
     parts: Vec<String>,
 }
+impl Last {
+    fn set(&mut self, values: impl Iterator<Item = ValueId>, parts: Vec<String>) {
+        self.values.clear();
+        self.values.extend(values);
+        self.parts = parts;
+    }
+}
 
 const BODY: RegionId = RegionId(0);
-const NOTHING: Last = Last { values: Results { first: ValueId(0), count: 0 }, parts: Vec::new() };
 
 impl Tracer {
     fn new(subject: &Subject<'_>) -> Tracer {
@@ -119,7 +126,7 @@ impl Tracer {
             spoilt: FxHashSet::default(),
             spoilt_regions: FxHashSet::default(),
             spoil_next: false,
-            last: NOTHING,
+            last: Last::default(),
             uses: Vec::new(),
             found: Diagnostics::default(),
             reported: FxHashSet::default(),
@@ -279,7 +286,7 @@ impl Tracer {
             self.spoilt.extend(results.iter());
         }
         if results.count > 0 {
-            self.last = Last { values: results, parts: Vec::new() };
+            self.last.set(results.iter(), Vec::new());
         }
         results
     }
@@ -308,16 +315,17 @@ impl Tracer {
         region
     }
     fn name_last(&mut self, mark: Mark, name: &str) {
-        let Last { values, parts } = &self.last;
-        if values.first.0 < mark.0 {
-            return;
-        }
-        for (i, v) in values.iter().enumerate() {
+        let Last { values, parts } = std::mem::take(&mut self.last);
+        // What was there before the statement, or belongs to the whole kernel, keeps the name it has.
+        let made = |v: ValueId| v.0 >= mark.0 && matches!(self.b.module().def(v), Def::Result(..));
+        let named: Vec<(usize, ValueId)> = values.iter().copied().enumerate().filter(|(_, v)| made(*v)).collect();
+        for (i, v) in named {
             match parts.get(i).map_or("", String::as_str) {
                 "" => self.b.name(v, name),
                 part => self.b.name(v, &format!("{name}.{part}")),
             }
         }
+        self.last = Last { values, parts };
     }
 }
 
@@ -378,8 +386,8 @@ pub(crate) fn emit_all(
     at(|t| {
         let op = make(t);
         let results = t.emit(op, types);
-        let count = results.count.min(parts.len() as u32);
-        t.last = Last { values: Results { count, ..results }, parts };
+        let count = parts.len();
+        t.last.set(results.iter().take(count), parts);
         let unnamed = results.iter().len().saturating_sub(names.len());
         for (v, name) in results.iter().skip(unnamed).zip(names).filter(|(_, n)| !n.is_empty()) {
             t.b.name(v, name);
@@ -391,7 +399,7 @@ pub(crate) fn emit_all(
 #[track_caller]
 pub(crate) fn constant(lit: Literal) -> Val {
     at(|t| {
-        t.last = NOTHING;
+        t.last.set(std::iter::empty(), Vec::new());
         let id = t.literal(lit);
         t.val(id)
     })
@@ -521,7 +529,7 @@ pub struct Mark(u32);
 pub fn mark() -> Mark {
     TRACER.with_borrow(|t| Mark(t.as_ref().map_or(0, |t| t.module().num_values() as u32)))
 }
-/// Names what the last op produced, if it was traced since `mark`.
+/// Names what the last operation handed back, as far as it was made since `mark`.
 #[doc(hidden)]
 pub fn name_last(mark: Mark, name: &str) {
     TRACER.with_borrow_mut(|t| {
@@ -530,17 +538,18 @@ pub fn name_last(mark: Mark, name: &str) {
         }
     });
 }
-/// Passes a field's value on, and names what the last op produced for it.
+/// Passes a field's value on, and names it as a statement would.
 #[doc(hidden)]
 pub fn named<T>(mark: Mark, value: T, name: &str) -> T {
     name_last(mark, name);
     value
 }
-/// Remembers the results of the last ops, one each, as what the last op produced.
-pub(crate) fn set_last(first: Val, parts: Vec<String>) {
+/// Says what an operation or a `#[device]` function hands back, whatever it has traced: the values that a name is for. A
+/// value keeps the first name it gets.
+pub(crate) fn hands_back(vals: &[Val], parts: Vec<String>) {
     TRACER.with_borrow_mut(|t| {
         if let Some(t) = t {
-            t.last = Last { values: Results { first: first.id, count: parts.len() as u32 }, parts };
+            t.last.set(vals.iter().map(|v| v.id), parts);
         }
     });
 }

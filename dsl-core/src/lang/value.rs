@@ -127,6 +127,29 @@ pub(crate) fn rebuilt<V: Value>(vals: &[Val]) -> V {
     V::from_vals(&mut Vals(vals.iter()))
 }
 
+/// The result of a `#[device]` function, which the statement around its call may name. Method resolution takes the first
+/// of the two traits that fits, so a host value has no name.
+#[doc(hidden)]
+pub struct Returned<'a, T>(pub &'a T);
+#[doc(hidden)]
+pub trait ReturnsValue {
+    fn __returned(&self);
+}
+impl<T: Value> ReturnsValue for Returned<'_, T> {
+    fn __returned(&self) {
+        trace::hands_back(&vals_of(self.0), part_names::<T>(""));
+    }
+}
+#[doc(hidden)]
+pub trait ReturnsHost {
+    fn __returned(&self);
+}
+impl<T> ReturnsHost for &Returned<'_, T> {
+    fn __returned(&self) {
+        trace::hands_back(&[], Vec::new());
+    }
+}
+
 /// The variables a region assigns: `(a, (b, ()))`.
 #[doc(hidden)]
 pub trait Group: Copy {

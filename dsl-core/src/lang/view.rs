@@ -123,6 +123,7 @@ places! { 1: i; 2: i j; 3: i j k; 4: i j k l; }
 
 impl<T: Elem, const R: usize, M> Place<T, R, M> {
     fn new(view: Val, at: [Val; R]) -> Self {
+        trace::hands_back(&[], Vec::new()); // a place is no value: its name is not that of an index
         Place { view, at, limits: [None; MAX_RANK], vec: None, cache: None, _elem: PhantomData }
     }
     /// Along tile axis `A` only the first `n` places exist; the rest is outside, as past the end of the view.
@@ -130,6 +131,7 @@ impl<T: Elem, const R: usize, M> Place<T, R, M> {
     pub fn limit<const A: usize>(mut self, _: Axis<A>, n: impl Index) -> Self {
         const { assert!(A < R, "a tile has no such axis here") }
         self.limits[A] = Some(n.index());
+        trace::hands_back(&[], Vec::new());
         self
     }
     /// A hint: so many elements per memory access (1, 2, 4, 8 or 16).
