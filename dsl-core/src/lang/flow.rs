@@ -14,36 +14,35 @@ use crate::ir::{Literal, Op, RegionId, Type};
 
 macro_rules! compare {
     ($Trait:ident, $Host:ident, $class:ident: $($f:ident $Pred:ident)*) => {
-        /// Comparison, of host values as in Rust, of kernel values per element.
+        /// Comparison, of host values as in Rust, of kernel values per element. The result is a parameter, not an
+        /// associated type: of a wrong comparison rustc would report the missing trait and the missing type.
         #[diagnostic::on_unimplemented(
             message = "`{Self}` cannot be compared with `{R}`",
             label = "other element type or shape",
             note = "convert with `.cast::<..>()`; a vector joins a matrix as `.col()` or `.row()`; the kernel value stands on the left"
         )]
-        pub trait $Trait<R> {
-            type Out;
-            $(#[track_caller] fn $f(&self, r: &R) -> Self::Out;)*
+        pub trait $Trait<R, Out> {
+            $(#[track_caller] fn $f(&self, r: &R) -> Out;)*
         }
-        impl<L: $Host> $Trait<L> for L {
-            type Out = bool;
+        impl<L: $Host> $Trait<L, bool> for L {
             $(fn $f(&self, r: &L) -> bool { $Host::$f(self, r) })*
         }
-        impl<T: $class, R: Operand<T, D0>> $Trait<R> for Scalar<T> {
-            type Out = Scalar<bool>;
+        #[diagnostic::do_not_recommend]
+        impl<T: $class, R: Operand<T, D0>> $Trait<R, Scalar<bool>> for Scalar<T> {
             $(#[track_caller] fn $f(&self, r: &R) -> Scalar<bool> { Scalar::of(cmp(Pred::$Pred, *self, *r)) })*
         }
-        impl<T: $class, S: Shape, R: Operand<T, S>> $Trait<R> for Tile<T, S> {
-            type Out = Tile<bool, S>;
+        #[diagnostic::do_not_recommend]
+        impl<T: $class, S: Shape, R: Operand<T, S>> $Trait<R, Tile<bool, S>> for Tile<T, S> {
             $(#[track_caller] fn $f(&self, r: &R) -> Tile<bool, S> { Tile::of(cmp(Pred::$Pred, *self, *r)) })*
         }
-        impl<T: Int> $Trait<Scalar<T>> for usize {
-            type Out = Scalar<bool>;
+        #[diagnostic::do_not_recommend]
+        impl<T: Int> $Trait<Scalar<T>, Scalar<bool>> for usize {
             $(#[track_caller] fn $f(&self, r: &Scalar<T>) -> Scalar<bool> {
                 Scalar::of(cmp(Pred::$Pred, scalar::<T>(*self), *r))
             })*
         }
-        impl<T: Float> $Trait<Scalar<T>> for f64 {
-            type Out = Scalar<bool>;
+        #[diagnostic::do_not_recommend]
+        impl<T: Float> $Trait<Scalar<T>, Scalar<bool>> for f64 {
             $(#[track_caller] fn $f(&self, r: &Scalar<T>) -> Scalar<bool> {
                 Scalar::of(cmp(Pred::$Pred, scalar::<T>(*self), *r))
             })*
@@ -56,8 +55,8 @@ compare! { Same, PartialEq, Elem: eq Eq ne Ne }
 // Host texts, which Rust compares across types.
 macro_rules! texts {
     ($($a:ty, $b:ty;)*) => {$(
-        impl Same<$b> for $a {
-            type Out = bool;
+        #[diagnostic::do_not_recommend]
+        impl Same<$b, bool> for $a {
             fn eq(&self, r: &$b) -> bool { *self == *r }
             fn ne(&self, r: &$b) -> bool { *self != *r }
         }
@@ -77,15 +76,14 @@ fn cmp<X: Handle>(pred: Pred, a: X, b: impl Operand<X::T, X::S>) -> Val {
     label = "not a condition",
     note = "element by element: `&` and `|`"
 )]
-pub trait Logic<R>: Sized {
-    type Out;
+pub trait Logic<R, Out>: Sized {
     #[track_caller]
-    fn and(self, right: impl Fn() -> R) -> Self::Out;
+    fn and(self, right: impl Fn() -> R) -> Out;
     #[track_caller]
-    fn or(self, right: impl Fn() -> R) -> Self::Out;
+    fn or(self, right: impl Fn() -> R) -> Out;
 }
-impl Logic<bool> for bool {
-    type Out = bool;
+#[diagnostic::do_not_recommend]
+impl Logic<bool, bool> for bool {
     fn and(self, right: impl Fn() -> bool) -> bool {
         self && right()
     }
@@ -93,8 +91,8 @@ impl Logic<bool> for bool {
         self || right()
     }
 }
-impl Logic<Scalar<bool>> for bool {
-    type Out = Scalar<bool>;
+#[diagnostic::do_not_recommend]
+impl Logic<Scalar<bool>, Scalar<bool>> for bool {
     #[track_caller]
     fn and(self, right: impl Fn() -> Scalar<bool>) -> Scalar<bool> {
         if self { right() } else { scalar(false) }
@@ -104,8 +102,8 @@ impl Logic<Scalar<bool>> for bool {
         if self { scalar(true) } else { right() }
     }
 }
-impl Logic<bool> for Scalar<bool> {
-    type Out = Scalar<bool>;
+#[diagnostic::do_not_recommend]
+impl Logic<bool, Scalar<bool>> for Scalar<bool> {
     #[track_caller]
     fn and(self, right: impl Fn() -> bool) -> Scalar<bool> {
         if right() { self } else { scalar(false) }
@@ -115,8 +113,8 @@ impl Logic<bool> for Scalar<bool> {
         if right() { scalar(true) } else { self }
     }
 }
-impl Logic<Scalar<bool>> for Scalar<bool> {
-    type Out = Scalar<bool>;
+#[diagnostic::do_not_recommend]
+impl Logic<Scalar<bool>, Scalar<bool>> for Scalar<bool> {
     #[track_caller]
     fn and(self, right: impl Fn() -> Scalar<bool>) -> Scalar<bool> {
         guarded(self, right, Short::And)
@@ -213,33 +211,32 @@ impl HostInt for usize {}
     label = "not the ends of a kernel loop",
     note = "`Scalar<i32>`, `Scalar<i64>` or plain integers; convert with `.cast::<i64>()`"
 )]
-pub trait Ends {
-    type I: Int;
+pub trait Ends<I> {
     #[track_caller]
-    fn ends(self) -> (Scalar<Self::I>, Scalar<Self::I>);
+    fn ends(self) -> (Scalar<I>, Scalar<I>);
 }
-impl<I: Int> Ends for (Scalar<I>, Scalar<I>) {
-    type I = I;
+#[diagnostic::do_not_recommend]
+impl<I: Int> Ends<I> for (Scalar<I>, Scalar<I>) {
     fn ends(self) -> (Scalar<I>, Scalar<I>) {
         self
     }
 }
-impl<I: Int, H: HostInt + Operand<I, D0>> Ends for (H, Scalar<I>) {
-    type I = I;
+#[diagnostic::do_not_recommend]
+impl<I: Int, H: HostInt + Operand<I, D0>> Ends<I> for (H, Scalar<I>) {
     #[track_caller]
     fn ends(self) -> (Scalar<I>, Scalar<I>) {
         (scalar(self.0), self.1)
     }
 }
-impl<I: Int, H: HostInt + Operand<I, D0>> Ends for (Scalar<I>, H) {
-    type I = I;
+#[diagnostic::do_not_recommend]
+impl<I: Int, H: HostInt + Operand<I, D0>> Ends<I> for (Scalar<I>, H) {
     #[track_caller]
     fn ends(self) -> (Scalar<I>, Scalar<I>) {
         (self.0, scalar(self.1))
     }
 }
-impl<H: HostInt + Operand<i32, D0>, J: HostInt + Operand<i32, D0>> Ends for (H, J) {
-    type I = i32;
+#[diagnostic::do_not_recommend]
+impl<H: HostInt + Operand<i32, D0>, J: HostInt + Operand<i32, D0>> Ends<i32> for (H, J) {
     #[track_caller]
     fn ends(self) -> (Scalar<i32>, Scalar<i32>) {
         (scalar(self.0), scalar(self.1))
@@ -255,9 +252,9 @@ pub struct Loop<I> {
     stages: Option<u32>,
 }
 #[track_caller]
-pub fn range<A, B>(lo: A, hi: B) -> Loop<<(A, B) as Ends>::I>
+pub fn range<A, B, I>(lo: A, hi: B) -> Loop<I>
 where
-    (A, B): Ends,
+    (A, B): Ends<I>,
 {
     let (lo, hi) = (lo, hi).ends();
     Loop { lo, hi, step: None, stages: None }
