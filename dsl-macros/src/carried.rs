@@ -1,11 +1,11 @@
-//! The carried set of a region: the variables assigned inside it and declared outside. Purely syntactic, scope-aware.
+//! The carried set of a region: the variables assigned (or lent as `&mut`) inside it and declared outside. Purely syntactic, scope-aware.
 
 use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, BinOp, Block, Expr, ExprAssign, ExprBinary, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprWhile, Ident, Item,
-    Local, Pat, PatIdent, UnOp,
+    Arm, BinOp, Block, Expr, ExprAssign, ExprBinary, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprReference,
+    ExprWhile, Ident, Item, Local, Pat, PatIdent, UnOp,
 };
 
 #[derive(Default)]
@@ -171,6 +171,13 @@ impl<'a> Visit<'a> for Carried {
         visit::visit_expr_binary(self, e);
         if is_compound(&e.op) {
             self.assign(&e.left);
+        }
+    }
+    /// What is lent for change is assigned.
+    fn visit_expr_reference(&mut self, e: &'a ExprReference) {
+        visit::visit_expr_reference(self, e);
+        if e.mutability.is_some() && root(&e.expr).is_some() {
+            self.assign(&e.expr);
         }
     }
     // An item inside a body cannot reach the body's variables.
