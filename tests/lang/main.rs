@@ -1,7 +1,7 @@
 //! The kernel language, end to end: kernels traced to IR, their locations and names, and what errors say.
 
-mod bounds;
 mod author;
+mod bounds;
 mod faults;
 mod flow;
 mod hygiene;
