@@ -36,6 +36,16 @@ impl Unwritten {
             .map(move |(from, to)| *from.max(&range.start)..*to.min(&range.end))
             .filter(|part| !part.is_empty())
     }
+    /// Adds a range that lies behind all others.
+    pub(crate) fn push(&mut self, range: Range<usize>) {
+        match self.ends.last_entry() {
+            Some(mut last) if *last.get() == range.start => *last.get_mut() = range.end,
+            _ if range.is_empty() => {}
+            _ => {
+                self.ends.insert(range.start, range.end);
+            }
+        }
+    }
     /// Takes `range` out of the set: it is written.
     pub fn remove(&mut self, range: Range<usize>) {
         while let Some(hit) = self.first_touching(&range) {

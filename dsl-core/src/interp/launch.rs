@@ -7,7 +7,7 @@ use super::race::Races;
 use super::{Options, Outcome, errors};
 use crate::data::Data;
 use crate::diag::Diagnostics;
-use crate::ir::{Def, Module, Op, Type, ValueId, ViewType};
+use crate::ir::{Def, Effect, Module, Op, Type, ValueId, ViewType};
 use crate::launch::{Arg, Backend, DEFAULT_QUEUE_DEPTH, Grid, Ready};
 use crate::unwritten::Unwritten;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Backend for Interp {
             return Err(Diagnostics(faults.into_iter().map(errors::launch).collect()));
         }
         let registers = registers(&module, &views);
-        let races = self.options.check_races.then(|| watch(grid, &views));
+        let races = self.options.check_races.then(|| watch(&module, grid, &views));
         let (views, marks) = views.into_iter().map(Bound::split).unzip();
         let machine = Machine::new(&module, (grid, depth), views, races, &self.options);
         let Finished { prints, steps, control, errors, unwritten } = machine.run(&registers);
@@ -94,17 +94,32 @@ impl<'a> Bound<'a> {
 }
 
 /// The check for races over all tensors that have elements.
-fn watch(grid: Grid, bound: &[Bound<'_>]) -> Races {
-    let mut races = Races::new(grid, bound.len());
+fn watch(m: &Module, grid: Grid, bound: &[Bound<'_>]) -> Races {
+    let mut races = Races::new(grid);
     for (param, bound) in bound.iter().enumerate() {
-        let Bound::View(view, marks) = bound else { continue };
-        let Some(data) = view.data() else { continue };
-        match marks {
-            Marks::Read(unwritten) => races.watch(param, false, data.len(), (*unwritten).clone()),
-            Marks::Write(unwritten) => races.watch(param, true, data.len(), (*unwritten).clone()),
+        let view = if let Bound::View(view, marks) = bound { view.data().map(|data| (data, marks)) } else { None };
+        match view {
+            None => races.skip(),
+            Some((data, Marks::Read(unwritten))) => races.watch(false, data.len(), unwritten),
+            Some((data, Marks::Write(unwritten))) => races.watch(is_written(m, param), data.len(), unwritten),
         }
     }
     races
+}
+/// Whether some op writes the tensor of a parameter.
+fn is_written(m: &Module, param: usize) -> bool {
+    let mut found = false;
+    m.each_op(&mut |op| {
+        let op = &m.op(op).op;
+        let writes = matches!(op.effect(), Effect::Write | Effect::Atomic);
+        if let Some(at) = op.access().filter(|_| writes) {
+            found |= match m.def(at.view) {
+                Def::Param(i) => i as usize == param,
+                Def::Const(_) | Def::Result(..) | Def::Arg(..) => true,
+            };
+        }
+    });
+    found
 }
 /// Tensors know what is still not written; if nobody looked, all of it counts as written.
 fn note_written(marks: Vec<Option<Marks<'_>>>, unwritten: Vec<Unwritten>) {

@@ -164,8 +164,9 @@ keep %u
     error[TW-E0323]: 2 elements of `x` read before anything has written them
     --> t.tir:5:1
      = note: first by PE 0: `x`[0..4]
+     = note: t.tir:7:1: PE 0 writes some of them only later, here
      = note: `x` was made without values (`Tensor::uninit`)
-     = next: write each element first, or launch with `Tensor::zeros`
+     = next: let the write come first, with a barrier between the two if they are of different PEs
      = more: tilewright explain TW-E0323
     ");
     // The host has written it, or nobody looks.
@@ -174,6 +175,33 @@ keep %u
     // An atomic reads too.
     let add = "kernel @add(%x: view_mut<?xi32>) {\natomic_add %x[1], 1:i32\n}\n";
     assert_eq!(Launch::new(add).uninit::<i32>(&[2]).check_races().run().codes(), ["TW-E0323"]);
+}
+
+#[test]
+fn a_write_that_comes_too_late_is_named() {
+    let text = "kernel @late(%x: view_mut<?xi32>) {
+%id = program_id : i32
+%other = sub 1:i32, %id : i32
+%r = load %x[%other] : i32
+keep %r
+barrier cube
+store %x[%id], %id
+}
+";
+    let launch = Launch::new(text).uninit::<i32>(&[2]).grid(ONE_CUBE).check_races();
+    for order in Order::adversarial(2) {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(launch.clone().order(order).run().errors(), @r"
+            error[TW-E0323]: 2 elements of `x` read before anything has written them
+            --> t.tir:4:1
+             = note: first by PE 0: `x`[1]
+             = note: t.tir:7:1: PE 0 writes some of them only later, here
+             = note: `x` was made without values (`Tensor::uninit`)
+             = next: let the write come first, with a barrier between the two if they are of different PEs
+             = more: tilewright explain TW-E0323
+            ");
+        }
+    }
 }
 
 #[test]

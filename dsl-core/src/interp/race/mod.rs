@@ -6,9 +6,12 @@
 //! in a PE's scratch needs no check: every tile has one definition, and nothing can use it before.
 //!
 //! `order`: which accesses barriers order. `sets` and `shadow`: what happened last to each element. `messages`: what a
-//! report says about messages. `report`: texts and codes. Read-only views of written tensors cost nothing.
+//! report says about messages. `report`: texts and codes. Tensors that no op writes cost nothing where they are written.
+//! `against_elements`: the same by its definition, an element at a time.
 //! Not here: accesses outside a view (`record`), who waits for whom (`stall`).
 
+#[cfg(test)]
+mod against_elements;
 mod messages;
 mod order;
 mod report;
@@ -27,7 +30,7 @@ use crate::ir::{Module, OpId};
 use crate::launch::Grid;
 use crate::unwritten::Unwritten;
 use messages::Messages;
-use order::{Access, Clocks};
+use order::Clocks;
 use report::Findings;
 use sets::{Cell, Sets};
 use shadow::Shadow;
@@ -35,10 +38,12 @@ use std::ops::Range;
 
 /// What is watched of one parameter.
 #[derive(Debug)]
-struct Watched {
-    /// None for a view that no program can write.
-    shadow: Option<Shadow>,
-    unwritten: Unwritten,
+enum Watched {
+    /// Nothing can go wrong: no program writes the tensor, and all of it is written.
+    Nothing,
+    /// No program writes the tensor; this of it is not written.
+    ReadOnly(Unwritten),
+    Written(Shadow),
 }
 
 /// The checks of one run.
@@ -47,58 +52,78 @@ pub(super) struct Races {
     clocks: Clocks,
     sets: Sets,
     messages: Messages,
-    /// By parameter; none where nothing can go wrong.
-    params: Vec<Option<Watched>>,
+    /// By parameter.
+    params: Vec<Watched>,
     findings: Findings,
 }
 
 impl Races {
-    pub(super) fn new(grid: Grid, params: usize) -> Races {
+    pub(super) fn new(grid: Grid) -> Races {
         Races {
             clocks: Clocks::new(grid),
             sets: Sets::default(),
             messages: Messages::default(),
-            params: (0..params).map(|_| None).collect(),
+            params: Vec::new(),
             findings: Findings::default(),
         }
     }
-    /// Watches the tensor of a parameter. `len`: its elements. `unwritten`: those that nobody has written.
-    pub(super) fn watch(&mut self, param: usize, writable: bool, len: usize, unwritten: Unwritten) {
-        let shadow = writable.then(|| Shadow::new(len));
-        if let Some(slot) = self.params.get_mut(param) {
-            *slot = (shadow.is_some() || !unwritten.is_empty()).then_some(Watched { shadow, unwritten });
-        }
+    /// The next parameter: one without elements to watch.
+    pub(super) fn skip(&mut self) {
+        self.params.push(Watched::Nothing);
+    }
+    /// The next parameter: a tensor of `len` elements. `written`: some program may write it. `unwritten`: what nobody has
+    /// written so far.
+    pub(super) fn watch(&mut self, written: bool, len: usize, unwritten: &Unwritten) {
+        self.params.push(match written {
+            true => Watched::Written(Shadow::new(len, unwritten)),
+            false if unwritten.is_empty() => Watched::Nothing,
+            false => Watched::ReadOnly(unwritten.clone()),
+        });
     }
     /// A program accesses what of a window lies in its view.
     pub(super) fn access(&mut self, (pe, op): (usize, OpId), kind: Kind, at: (usize, &View<'_>), window: &Window) {
         let (param, view) = at;
-        let Some(watched) = self.params.get_mut(param).and_then(Option::as_mut) else { return };
-        let access = self.clocks.access(pe, op, kind);
-        if !watched.unwritten.is_empty() {
-            let findings = &mut self.findings;
-            window.runs(view, |_, first, n| written(watched, &access, (param, view), first..first + n, findings));
+        let findings = &mut self.findings;
+        match self.params.get_mut(param) {
+            None | Some(Watched::Nothing) => {}
+            Some(Watched::ReadOnly(unwritten)) => {
+                let access = self.clocks.access(pe, op, kind);
+                window.runs(view, |_, first, n| {
+                    unwritten.within(first..first + n).for_each(|part| findings.unwritten(param, &access, view, part));
+                });
+            }
+            Some(Watched::Written(shadow)) => {
+                let access = self.clocks.access(pe, op, kind);
+                let (id, sets, clocks) = (self.sets.number(access), &mut self.sets, &self.clocks);
+                let messages = &self.messages;
+                // Most runs of a window meet the same cell.
+                let mut last: Option<(Cell, Cell)> = None;
+                let mut step = |cell: Cell, part: Range<usize>| {
+                    if let Some((from, to)) = last
+                        && from == cell
+                    {
+                        return to;
+                    }
+                    let mut is_well = true;
+                    if cell.is_unwritten() && kind.reads() {
+                        is_well = false;
+                        findings.unwritten(param, &access, view, part.clone());
+                    }
+                    if cell.is_unwritten() && kind != Kind::Read {
+                        cell.readers(sets).for_each(|read| findings.written_later(param, read, &access));
+                    }
+                    for other in cell.races(&access, sets, clocks) {
+                        is_well = false;
+                        findings.race(param, (other, &access), view.bounds(part.clone()), clocks, messages);
+                    }
+                    let to = cell.after(id, sets, clocks);
+                    // A fault is told with all its elements.
+                    last = is_well.then_some((cell, to));
+                    to
+                };
+                window.runs(view, |_, first, n| shadow.update(first..first + n, &mut step));
+            }
         }
-        let Some(shadow) = &mut watched.shadow else { return };
-        let (id, sets, clocks) = (self.sets.number(access), &mut self.sets, &self.clocks);
-        let (messages, findings) = (&self.messages, &mut self.findings);
-        // Most runs of a window meet the same cell.
-        let mut last: Option<(Cell, Cell)> = None;
-        let mut step = |cell: Cell, part: Range<usize>| {
-            if let Some((from, to)) = last
-                && from == cell
-            {
-                return to;
-            }
-            let races = cell.races(id, sets, clocks);
-            for other in &races {
-                findings.race(param, (sets.get(*other), &access), view.bounds(part.clone()), clocks, messages);
-            }
-            let to = cell.after(id, sets, clocks);
-            // A race is told with all its elements.
-            last = races.is_empty().then_some((cell, to));
-            to
-        };
-        window.runs(view, |_, first, n| shadow.update(first..first + n, &mut step));
     }
     pub(super) fn reached(&mut self, pe: usize, op: OpId, scope: Scope) {
         self.clocks.reached(pe, op, scope);
@@ -117,26 +142,14 @@ impl Races {
     pub(super) fn report(&self, scene: Scene<'_>) -> Diagnostics {
         self.findings.report(scene, &self.clocks)
     }
-    /// What of each tensor is still not written.
+    /// What of each parameter is still not written.
     pub(super) fn into_unwritten(self) -> Vec<Unwritten> {
-        self.params.into_iter().map(|p| p.map(|p| p.unwritten).unwrap_or_default()).collect()
-    }
-}
-
-/// Checks and notes one run of neighbours.
-fn written(watched: &mut Watched, access: &Access, at: (usize, &View<'_>), run: Range<usize>, findings: &mut Findings) {
-    match access.kind {
-        Kind::Write => {}
-        Kind::Read | Kind::Atomic => {
-            let (param, view) = at;
-            watched.unwritten.within(run.clone()).for_each(|part| {
-                findings.unwritten(param, access, part.len() as u64, view.bounds(part));
-            });
-        }
-    }
-    match access.kind {
-        Kind::Read => {}
-        Kind::Write | Kind::Atomic => watched.unwritten.remove(run),
+        let left = self.params.into_iter().map(|watched| match watched {
+            Watched::Nothing => Unwritten::default(),
+            Watched::ReadOnly(unwritten) => unwritten,
+            Watched::Written(shadow) => shadow.unwritten(),
+        });
+        left.collect()
     }
 }
 

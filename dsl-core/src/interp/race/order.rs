@@ -25,6 +25,22 @@ pub enum Kind {
     Read,
 }
 
+impl Kind {
+    /// Whether two accesses of these kinds race where nothing orders them.
+    pub(super) fn conflicts(self, other: Kind) -> bool {
+        match (self, other) {
+            (Kind::Read, Kind::Read) | (Kind::Atomic, Kind::Atomic) => false,
+            (Kind::Write | Kind::Atomic | Kind::Read, Kind::Write | Kind::Atomic | Kind::Read) => true,
+        }
+    }
+    pub(super) fn reads(self) -> bool {
+        match self {
+            Kind::Write => false,
+            Kind::Read | Kind::Atomic => true,
+        }
+    }
+}
+
 /// How many barriers a program has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Epoch {

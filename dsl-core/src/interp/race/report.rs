@@ -1,6 +1,7 @@
 //! Races and unwritten reads as they are told: gathered by the pair of lines, then worded.
 
 use super::super::errors::plural;
+use super::super::memory::View;
 use super::super::stall::Scene;
 use super::messages::{Messages, Received};
 use super::order::{Access, Clocks, Kind};
@@ -10,6 +11,7 @@ use crate::ir::loc::LocId;
 use crate::ir::{Module, OpId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(super) mod codes {
     pub const READ_WRITE: &str = "TW-E0320";
@@ -93,6 +95,8 @@ struct Unwritten {
     pe: usize,
     bounds: Bounds,
     count: u64,
+    /// Who writes some of them later: of the smallest program id, the first.
+    later: Option<Access>,
 }
 
 #[derive(Debug, Default)]
@@ -137,9 +141,10 @@ impl Findings {
         race.pes.extend([first.pe, second.pe]);
         race.crosses |= !clocks.same_cube(first.pe, second.pe);
     }
-    /// `access` reads `count` elements that nothing has written.
-    pub(super) fn unwritten(&mut self, param: usize, access: &Access, count: u64, bounds: Bounds) {
-        let new = || Unwritten { pe: access.pe, bounds: bounds.clone(), count: 0 };
+    /// `access` reads elements that nothing has written.
+    pub(super) fn unwritten(&mut self, param: usize, access: &Access, view: &View<'_>, part: Range<usize>) {
+        let (count, bounds) = (part.len() as u64, view.bounds(part));
+        let new = || Unwritten { pe: access.pe, bounds: bounds.clone(), count: 0, later: None };
         let known = self.unwritten.entry((access.op, param)).or_insert_with(new);
         known.count += count;
         match access.pe.cmp(&known.pe) {
@@ -147,6 +152,26 @@ impl Findings {
             std::cmp::Ordering::Equal => known.bounds.cover(&bounds),
             std::cmp::Ordering::Greater => {}
         }
+    }
+
+    /// `write` is the first to write elements that `read` has read.
+    pub(super) fn written_later(&mut self, param: usize, read: &Access, write: &Access) {
+        if let Some(known) = self.unwritten.get_mut(&(read.op, param))
+            && known.later.is_none_or(|later| write.pe < later.pe)
+        {
+            known.later = Some(*write);
+        }
+    }
+
+    /// The pairs of lines that race, and the parameter.
+    #[cfg(test)]
+    pub(super) fn lines(&self) -> impl Iterator<Item = (OpId, OpId, usize)> {
+        self.races.keys().copied()
+    }
+    /// By line and parameter: elements read before anything wrote them, and the smallest program that did.
+    #[cfg(test)]
+    pub(super) fn counts(&self) -> impl Iterator<Item = ((OpId, usize), (u64, usize))> {
+        self.unwritten.iter().map(|(at, of)| (*at, (of.count, of.pe)))
     }
 
     pub(super) fn report(&self, scene: Scene<'_>, clocks: &Clocks) -> Diagnostics {
@@ -253,8 +278,18 @@ fn unwritten(scene: Scene<'_>, op: OpId, param: usize, of: &Unwritten) -> Diagno
     let (m, what) = (scene.module, name(scene.module, param));
     let count = plural(of.count, "element", "elements");
     let first = format!("first by {}: `{what}`{}", scene.name(of.pe), of.bounds);
-    Diagnostic::new(codes::UNWRITTEN, format!("{count} of `{what}` read before anything has written them"))
-        .at(m, m.op(op).loc, first)
-        .note(format!("`{what}` was made without values (`Tensor::uninit`)"))
-        .next("write each element first, or launch with `Tensor::zeros`")
+    let d = Diagnostic::new(codes::UNWRITTEN, format!("{count} of `{what}` read before anything has written them")).at(
+        m,
+        m.op(op).loc,
+        first,
+    );
+    let made = format!("`{what}` was made without values (`Tensor::uninit`)");
+    match of.later {
+        None => d.note(made).next("write each element first, or launch with `Tensor::zeros`"),
+        Some(write) if write.op == op => d.note(made).next("launch with `Tensor::zeros`"),
+        Some(write) => d
+            .at(m, m.op(write.op).loc, format!("{} writes some of them only later, here", scene.name(write.pe)))
+            .note(made)
+            .next("let the write come first, with a barrier between the two if they are of different PEs"),
+    }
 }

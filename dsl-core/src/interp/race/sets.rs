@@ -14,7 +14,9 @@ pub(super) struct AccessId(u32);
 pub(super) struct SetId(u32);
 
 impl SetId {
-    pub(super) const EMPTY: SetId = SetId(0);
+    const EMPTY: SetId = SetId(0);
+    /// Without members too, for elements that nobody has written.
+    const UNWRITTEN: SetId = SetId(u32::MAX);
 }
 
 /// A set is another one and an access more, so that sets that grew alike share all of it.
@@ -54,12 +56,13 @@ impl Sets {
     pub(super) fn get(&self, id: AccessId) -> &Access {
         &self.accesses[id.0 as usize]
     }
-    pub(super) fn members(&self, set: SetId) -> impl Iterator<Item = AccessId> + '_ {
-        let node = |set: SetId| Some(self.nodes[set.0.checked_sub(1)? as usize]);
+    fn members(&self, set: SetId) -> impl Iterator<Item = AccessId> + '_ {
+        // Of the two without members, both lie outside.
+        let node = |set: SetId| self.nodes.get((set.0 as usize).wrapping_sub(1)).copied();
         std::iter::successors(node(set), move |n| node(n.rest)).map(|n| n.access)
     }
     /// The set of one access.
-    pub(super) fn one(&mut self, id: AccessId) -> SetId {
+    fn one(&mut self, id: AccessId) -> SetId {
         self.push(SetId::EMPTY, id)
     }
     fn push(&mut self, rest: SetId, access: AccessId) -> SetId {
@@ -71,7 +74,7 @@ impl Sets {
     }
     /// The set with an access that happens now. Members that are ordered before it and do the same are left out: what
     /// races with them races with it, or is ordered after it.
-    pub(super) fn add(&mut self, set: SetId, id: AccessId, clocks: &Clocks) -> SetId {
+    fn add(&mut self, set: SetId, id: AccessId, clocks: &Clocks) -> SetId {
         if let Some(done) = self.added.get(&(set, id)) {
             return *done;
         }
@@ -103,25 +106,37 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// What `id`, which happens now, races with.
-    pub(super) fn races(self, id: AccessId, sets: &Sets, clocks: &Clocks) -> Vec<AccessId> {
-        let new = sets.get(id);
-        let matters = |m: &AccessId| match (sets.get(*m).kind, new.kind) {
-            (Kind::Read, Kind::Read) | (Kind::Atomic, Kind::Atomic) => false,
-            (Kind::Write | Kind::Atomic | Kind::Read, Kind::Write | Kind::Atomic | Kind::Read) => true,
-        };
+    /// Of an element that nobody has written, and nobody read.
+    pub(super) const UNWRITTEN: Cell = Cell { writes: SetId::UNWRITTEN, reads: SetId::EMPTY };
+
+    pub(super) fn is_unwritten(self) -> bool {
+        self.writes == SetId::UNWRITTEN
+    }
+    pub(super) fn readers(self, sets: &Sets) -> impl Iterator<Item = &Access> {
+        sets.members(self.reads).map(|m| sets.get(m))
+    }
+    /// What `new`, which happens now, races with.
+    pub(super) fn races<'s>(
+        self,
+        new: &'s Access,
+        sets: &'s Sets,
+        clocks: &'s Clocks,
+    ) -> impl Iterator<Item = &'s Access> + 's {
         let reads = match new.kind {
             Kind::Read => SetId::EMPTY,
             Kind::Write | Kind::Atomic => self.reads,
         };
-        let both = sets.members(self.writes).chain(sets.members(reads));
-        both.filter(|m| matters(m) && !clocks.ordered(sets.get(*m), new)).collect()
+        let both = sets.members(self.writes).chain(sets.members(reads)).map(|m| sets.get(m));
+        both.filter(|a| a.kind.conflicts(new.kind) && !clocks.ordered(a, new))
     }
     /// The element after `id`.
     pub(super) fn after(self, id: AccessId, sets: &mut Sets, clocks: &Clocks) -> Cell {
         match sets.get(id).kind {
             Kind::Read => Cell { reads: sets.add(self.reads, id, clocks), ..self },
-            Kind::Atomic => Cell { writes: sets.add(self.writes, id, clocks), ..self },
+            Kind::Atomic => {
+                let writes = if self.is_unwritten() { SetId::EMPTY } else { self.writes };
+                Cell { writes: sets.add(writes, id, clocks), ..self }
+            }
             // What races with something before the write races with the write, or is ordered after it.
             Kind::Write => Cell { writes: sets.one(id), reads: SetId::EMPTY },
         }
