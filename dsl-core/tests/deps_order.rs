@@ -70,7 +70,7 @@ fn outcome(lines: &[String]) -> (Vec<f32>, Vec<f32>, Vec<String>) {
     let args = vec![Arg::View(x.as_any()), Arg::ViewMut(o.as_any_mut()), Arg::ViewMut(p.as_any_mut())];
     let ready = Ready { module: Shared::new(kernel(lines)), args, config: LaunchConfig::default() };
     let run = interp::run(ready, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    (o.elements().to_vec(), p.elements().to_vec(), run.prints)
+    (o.elements().to_vec(), p.elements().to_vec(), run.prints.into_iter().map(|p| p.text).collect())
 }
 
 proptest! {

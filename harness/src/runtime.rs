@@ -7,7 +7,7 @@ use crate::target::Target;
 use std::fmt;
 use tilewright_core::check::{self, Remark, Shape};
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::{self, Interp};
+use tilewright_core::interp::{self, Interp, Printed};
 use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
 use tilewright_core::passes;
 use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
@@ -39,7 +39,7 @@ pub struct SimReport {
     /// Between the three fidelities, if all were asked for.
     pub gap: Option<Gap>,
     /// The lines that the kernel printed, program by program.
-    pub prints: Vec<String>,
+    pub prints: Vec<Printed>,
 }
 
 /// A figure of a report: its name, with the unit, and its value.
@@ -105,6 +105,13 @@ impl Runtime {
         }
         self
     }
+    /// What the last launch printed, program by program, also if it failed.
+    pub fn prints(&self) -> &[Printed] {
+        match self {
+            Runtime::Sim(sim) => sim.prints(),
+            Runtime::Reference(interp) => interp.prints(),
+        }
+    }
     pub fn target(&self) -> Target {
         match self {
             Runtime::Sim(_) => Target::Sim,
@@ -158,7 +165,7 @@ impl Report {
         self
     }
     /// The lines that the kernel printed, program by program.
-    pub fn prints(&self) -> &[String] {
+    pub fn prints(&self) -> &[Printed] {
         match self {
             Report::Sim(sim) => &sim.prints,
             Report::Reference(outcome) => &outcome.prints,

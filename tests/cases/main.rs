@@ -7,7 +7,7 @@
 //! | `products` | precision, accumulators, odd lengths |
 //! | `flow` | values of `if`, short circuits, loops of few turns, what a loop carries, axes of length 1 and 0 |
 //! | `memory` | odd pitches, ragged edges, host arrays of any strides, atomics |
-//! | `messages` | unequal trip counts, queue depths, barriers in branches |
+//! | `messages` | unequal trip counts, queue depths, barriers in branches, lines printed before a fault |
 //! | `launches` | stale traces, grids, scalars of every type, scratch |
 //! | `machines` | rates in machine files, degenerate machines |
 //!

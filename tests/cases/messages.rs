@@ -304,3 +304,22 @@ fn ports_off_the_mesh_and_messages_of_another_type_are_told() {
         assert!(e.starts_with("TW-E03") && e.contains("tile<8xf32>") && e.contains("tile<4xf32>"), "{e}");
     }
 }
+
+#[kernel]
+fn unheard(y: ViewMut<f32, 1>) {
+    print_k!("{} of {}", pe_id(), num_pes());
+    if pe_id() == 1 {
+        y.at(0).store(recv::<Tile<f32, D1<8>>>(Port::pe(Dir::West)));
+    }
+}
+#[test]
+fn what_was_printed_before_a_fault_is_told_with_its_pe_and_line() {
+    let line = include_str!("messages.rs").lines().position(|l| l.contains("print_k!")).map_or(0, |i| i + 1);
+    for mut on in targets() {
+        let mut y = Tensor::<f32, 1>::uninit([8]);
+        let fault = faults(unheard(&mut y).grid(Grid::cubes(1).pes(2)), &mut on);
+        assert!(fault.starts_with("TW-E0302"), "{fault}");
+        let lines: Vec<String> = on.prints().iter().map(ToString::to_string).collect();
+        assert_eq!(lines, [0, 1].map(|pe| format!("PE {pe}, {}:{line}: {pe} of 2", file!())));
+    }
+}

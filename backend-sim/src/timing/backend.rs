@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::units::Ps;
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::{self, ControlTrace, Options};
+use tilewright_core::interp::{ControlTrace, Interp, Options, Printed};
 use tilewright_core::ir::Literal;
 use tilewright_core::launch::{Arg, Backend, Ready};
 use tilewright_core::passes;
@@ -35,6 +35,7 @@ pub struct SimBackend {
     pub limits: Limits,
     /// Of the functional run; its mesh is the machine's.
     pub options: Options,
+    prints: Vec<Printed>,
 }
 
 /// What a run tells besides values.
@@ -42,7 +43,7 @@ pub struct SimBackend {
 pub struct Report {
     pub estimate: Estimate,
     /// What the programs printed; nothing without values.
-    pub prints: Vec<String>,
+    pub prints: Vec<Printed>,
 }
 
 impl SimBackend {
@@ -55,6 +56,7 @@ impl SimBackend {
             fidelity: Choice::default(),
             limits: Limits::default(),
             options,
+            prints: Vec::new(),
         }
     }
     /// Time alone.
@@ -65,10 +67,14 @@ impl SimBackend {
     pub fn at(self, fidelity: Choice) -> SimBackend {
         SimBackend { fidelity, ..self }
     }
+    /// What the last launch printed, also if it failed.
+    pub fn prints(&self) -> &[Printed] {
+        &self.prints
+    }
     fn estimate(&self, user: User<'_>) -> Result<Estimate, Diagnostics> {
         fidelity::estimate(&Compiled::of(&self.machine, &[user])?, self.fidelity, self.limits)
     }
-    fn computed(&self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
+    fn computed(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
         // The functional run takes the arguments; timing needs only what they look like, and its control trace.
         let shapes: Vec<Shape> = launch.args.iter().map(Shape::of).collect();
         let (module, config) = (Arc::clone(&launch.module), launch.config);
@@ -82,7 +88,10 @@ impl SimBackend {
         };
         // What cannot be timed is not computed first.
         Launch::check(&self.machine, &user(None))?;
-        let outcome = interp::run(launch, &self.options)?;
+        let mut interp = Interp::new(self.options);
+        let outcome = interp.execute(launch);
+        self.prints = interp.prints().to_vec();
+        let outcome = outcome?;
         let control: &ControlTrace = &outcome.control;
         let estimate = self.estimate(user(Some(control)))?;
         Ok(Report { estimate, prints: outcome.prints })
@@ -92,6 +101,7 @@ impl SimBackend {
 impl Backend for SimBackend {
     type Report = Report;
     fn execute(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
+        self.prints.clear();
         let mut launch = Ready { module: Arc::new(passes::for_timing(&launch.module)), ..launch };
         // Both passes run with the same queues.
         launch.config.queue_depth.get_or_insert(self.machine.queue.depth);

@@ -3,6 +3,7 @@
 use super::machine::{Finished, Machine};
 use super::memory::{Elements, View};
 use super::pe::Value;
+use super::print::Printed;
 use super::race::Races;
 use super::{Options, Outcome, errors};
 use crate::data::Data;
@@ -28,7 +29,7 @@ pub fn run(ready: Ready<'_>, options: &Options) -> Result<Outcome, Diagnostics> 
 #[derive(Clone, Debug, Default)]
 pub struct Interp {
     pub options: Options,
-    prints: Vec<String>,
+    prints: Vec<Printed>,
 }
 
 impl Interp {
@@ -36,7 +37,7 @@ impl Interp {
         Interp { options, prints: Vec::new() }
     }
     /// What the last launch printed, also if it failed.
-    pub fn prints(&self) -> &[String] {
+    pub fn prints(&self) -> &[Printed] {
         &self.prints
     }
 }

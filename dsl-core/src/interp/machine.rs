@@ -9,7 +9,7 @@ use super::mesh::Mesh;
 use super::order::{Schedule, Turn};
 use super::pe::{Halt, Pe, Stop, Value, Wait};
 use super::plan::{ControlTrace, Plan};
-use super::print;
+use super::print::{self, Printed};
 use super::queues::{Barriers, Queues};
 use super::race::{Kind, Races};
 use super::record::Records;
@@ -61,7 +61,7 @@ pub(super) struct Machine<'m, 'a> {
     max_steps: u64,
     deadline: Option<(Instant, Duration)>,
     barriers: Barriers,
-    prints: Vec<(usize, String)>,
+    prints: Vec<(usize, OpId, String)>,
     /// By program: whether it has ended.
     ended: Vec<bool>,
     /// The first program that has not ended; its atomics need not wait.
@@ -74,7 +74,7 @@ pub(super) struct Machine<'m, 'a> {
 
 /// What a run leaves behind.
 pub(super) struct Finished {
-    pub prints: Vec<String>,
+    pub prints: Vec<Printed>,
     pub steps: u64,
     pub control: ControlTrace,
     pub errors: Diagnostics,
@@ -184,12 +184,13 @@ impl<'m, 'a> Machine<'m, 'a> {
         self.schedule.wake(program);
     }
     /// Keeps a printed line; of one program only so many, so that a loop cannot fill the memory.
-    pub(super) fn print(&mut self, program: usize, printed: u64, format: &str, values: &[String]) {
-        match printed.cmp(&MAX_LINES) {
-            Ordering::Less => self.prints.push((program, print::line(format, values))),
-            Ordering::Equal => self.prints.push((program, "(more lines are not shown)".into())),
-            Ordering::Greater => {}
-        }
+    pub(super) fn print(&mut self, (program, op): (usize, OpId), printed: u64, format: &str, values: &[String]) {
+        let text = match printed.cmp(&MAX_LINES) {
+            Ordering::Less => print::line(format, values),
+            Ordering::Equal => "(more lines are not shown)".into(),
+            Ordering::Greater => return,
+        };
+        self.prints.push((program, op, text));
     }
 
     /// Applies an atomic, or keeps it until it is its program's turn.
@@ -322,8 +323,11 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
     fn finish(mut self, errors: Diagnostics) -> Finished {
         // Stable: the lines of one program stay in order.
-        self.prints.sort_by_key(|(program, _)| *program);
-        let prints = self.prints.into_iter().map(|(_, line)| line).collect();
+        self.prints.sort_by_key(|(program, ..)| *program);
+        let scene = self.scene();
+        let place = |op| self.m.locs.chain(self.m.op(op).loc).into_iter().next();
+        let line = |(program, op, text)| Printed { program, who: scene.name(program), place: place(op), text };
+        let prints = self.prints.into_iter().map(line).collect();
         let unwritten = self.races.map(|races| races.into_unwritten()).unwrap_or_default();
         Finished { prints, steps: self.steps, control: self.trace, errors, unwritten }
     }

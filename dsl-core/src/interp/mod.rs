@@ -43,6 +43,7 @@ pub use mesh::{Mesh, NoLink};
 pub use order::Order;
 pub use pe::Halt;
 pub use plan::{ControlSources, ControlTrace};
+pub use print::Printed;
 pub(crate) use queues::Barriers;
 pub use race::CODES as RACE_CODES;
 pub use record::{Record, RecordKind};
@@ -78,7 +79,7 @@ impl Default for Options {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Outcome {
     /// The lines that programs printed, program by program.
-    pub prints: Vec<String>,
+    pub prints: Vec<Printed>,
     /// Ops that were run.
     pub steps: u64,
     /// What a timing run needs where control depends on data.

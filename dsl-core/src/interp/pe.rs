@@ -244,7 +244,7 @@ impl Pe {
                     _ => Err(Halt::Invalid),
                 };
                 let values: Vec<String> = o.values.iter().map(text).collect::<Result<_, _>>()?;
-                cx.print(self.id, self.printed, &o.format.0, &values);
+                cx.print((self.id, id), self.printed, &o.format.0, &values);
                 self.printed += 1;
                 Ok(Flow::Next)
             }

@@ -1,9 +1,33 @@
-//! How `print` writes values.
+//! What `print` writes: lines, and values in them.
 
 use crate::data::Data;
 use crate::elem::{ElemType, Kind};
 use crate::interp::convert::{self, Wide};
+use crate::ir::loc::Place;
 use crate::ir::{Dims, Literal};
+use std::fmt;
+
+/// A line that a program printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Printed {
+    pub program: usize,
+    /// The program as reports call it: `cube 0, PE 1`.
+    pub who: String,
+    /// Where the kernel prints it, if that is known.
+    pub place: Option<Place>,
+    pub text: String,
+}
+
+/// `cube 0, PE 1, src/kernel.rs:12: text`.
+impl fmt::Display for Printed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.who)?;
+        if let Some(place) = &self.place {
+            write!(f, ", {}:{}", place.file, place.line)?;
+        }
+        write!(f, ": {}", self.text)
+    }
+}
 
 /// Elements of a tile that are written out; the rest is counted.
 const SHOWN: usize = 64;

@@ -138,7 +138,8 @@ impl Check for Scalar<bool> {
     }
 }
 
-/// Writes a line while the kernel runs: each `{}` stands for a value.
+/// Writes a line while the kernel runs: each `{}` stands for a value. It is shown with the PE and the line of the kernel,
+/// also if the run ends in an error.
 #[macro_export]
 macro_rules! print_k {
     ($format:literal $(, $value:expr)* $(,)?) => { $crate::lang::rt::print($format, &[$($crate::lang::rt::printed(&$value)),*]) };

@@ -2,7 +2,7 @@
 
 use crate::support::Launch;
 use tilewright_core::half::f16;
-use tilewright_core::interp::Order;
+use tilewright_core::interp::{Interp, Order};
 use tilewright_core::launch::Grid;
 
 /// Matmul with a loop, a guard at the edge, and one program a block.
@@ -93,7 +93,7 @@ fn a_ring_of_messages() {
 
 fn printed(lines: &str) -> String {
     let ran = Launch::new(&format!("kernel @t() {{\n{lines}}}\n")).run();
-    ran.result.unwrap_or_else(|e| panic!("{e}")).prints.join("; ")
+    ran.result.unwrap_or_else(|e| panic!("{e}")).prints.into_iter().map(|p| p.text).collect::<Vec<_>>().join("; ")
 }
 
 /// Carried values are all read before the first is written (F07), zero turns leave them as they were (F04).
@@ -226,8 +226,33 @@ fn prints_come_program_by_program_in_any_order_of_running() {
         "kernel @p() {\n  %p = program_id : i32\n  print \"a {}\", %p\n  barrier launch\n  print \"b {}\", %p\n}\n";
     for order in [Order::Ascending, Order::Descending, Order::From(2)] {
         let prints = Launch::new(text).grid(Grid::cubes(3)).order(order).run().result.unwrap().prints;
-        assert_eq!(prints, ["a 0", "b 0", "a 1", "b 1", "a 2", "b 2"]);
+        let lines: Vec<String> = prints.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "cube 0, PE 0, t.tir:3: a 0",
+                "cube 0, PE 0, t.tir:5: b 0",
+                "cube 1, PE 0, t.tir:3: a 1",
+                "cube 1, PE 0, t.tir:5: b 1",
+                "cube 2, PE 0, t.tir:3: a 2",
+                "cube 2, PE 0, t.tir:5: b 2",
+            ]
+        );
     }
+}
+
+#[test]
+fn what_was_printed_before_an_error_is_kept() {
+    let texts = |body: &str| {
+        let mut interp = Interp::default();
+        let ran = Launch::new(&format!("kernel @p() {{\n  print \"before\"\n{body}\n}}\n")).run_on(&mut interp);
+        (ran.codes(), interp.prints().iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let before = "PE 0, t.tir:2: before".to_string();
+    let waits = texts("  %m = recv pe.east : i32\n  print \"after {}\", %m");
+    assert_eq!(waits, (vec!["TW-E0306"], vec![before.clone()]));
+    let fails = texts("  assert false, \"no\"\n  print \"after\"");
+    assert_eq!(fails, (vec!["TW-E0314"], vec![before, "PE 0, t.tir:4: after".to_string()]));
 }
 
 #[test]
@@ -238,7 +263,7 @@ fn a_loop_that_prints_is_cut_short() {
         .unwrap()
         .prints;
     assert_eq!(
-        (prints.len(), prints[9999].as_str(), prints[10000].as_str()),
+        (prints.len(), prints[9999].text.as_str(), prints[10000].text.as_str()),
         (10001, "9999", "(more lines are not shown)")
     );
 }

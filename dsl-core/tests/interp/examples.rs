@@ -133,6 +133,6 @@ fn every_op_prints_what_its_example_says() {
             .grid(Grid::cubes(3).pes(2))
             .run();
         let outcome = ran.result.unwrap_or_else(|e| panic!("{op}: {e}"));
-        assert_eq!(outcome.prints.last().map(String::as_str), Some(*want), "{op}");
+        assert_eq!(outcome.prints.last().map(|p| p.text.as_str()), Some(*want), "{op}");
     }
 }

@@ -168,7 +168,7 @@ fn products_of_odd_sizes_are_exact_on_small_integers() {
 /// One value printed by a kernel without arguments.
 fn printed(lines: &str) -> String {
     let ran = Launch::new(&format!("kernel @t() {{\n{lines}\nprint \"{{}}\", %r\n}}\n")).run();
-    ran.result.unwrap_or_else(|e| panic!("{e}")).prints[0].clone()
+    ran.result.unwrap_or_else(|e| panic!("{e}")).prints[0].text.clone()
 }
 
 #[test]

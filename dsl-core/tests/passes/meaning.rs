@@ -65,7 +65,7 @@ fn run(m: &Module) -> Ran {
         Given::Scalar(_) => None,
     });
     let codes = result.err().map_or(Vec::new(), |e| e.0.iter().map(|d| d.code).collect());
-    Ran { codes, tensors: tensors.collect(), prints: interp.prints().to_vec() }
+    Ran { codes, tensors: tensors.collect(), prints: interp.prints().iter().map(|p| p.text.clone()).collect() }
 }
 
 fn same_bits(a: &Data, b: &Data) -> bool {

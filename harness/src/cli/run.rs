@@ -45,7 +45,9 @@ impl Command for Run {
         if options.check {
             runtime.check(&launch)?.iter().for_each(|remark| note(&remark.to_string()));
         }
-        let report = runtime.execute(launch)?.seeded(options.inputs.seed());
+        let report =
+            runtime.execute(launch).inspect_err(|_| runtime.prints().iter().for_each(|line| note(&line.to_string())));
+        let report = report?.seeded(options.inputs.seed());
         let agreements = if options.timing_only { Vec::new() } else { case.check()? };
 
         let mut facts = vec![("kernel".to_string(), instance.to_string())];
@@ -119,7 +121,7 @@ fn print(
     format: Format,
     cx: &mut Context<'_>,
 ) -> Result<(), Failure> {
-    report.prints().iter().for_each(|line| note(line));
+    report.prints().iter().for_each(|line| note(&line.to_string()));
     let values = agreements
         .iter()
         .flat_map(|of| [(of.output.clone(), verdict(of).into()), (format!("{}_worst", of.output), of.worst.into())]);
