@@ -125,9 +125,15 @@ fn a_launch_is_checked_before_a_backend_sees_it() {
 }
 
 #[test]
-#[should_panic = "a kernel operation outside a kernel"]
-fn a_kernel_operation_outside_a_kernel_panics_at_its_place() {
-    let _ = program_id();
+fn a_kernel_operation_outside_a_kernel_panics_with_a_diagnostic_of_its_line() {
+    let outside = || {
+        let _ = program_id();
+    };
+    let panic = std::panic::catch_unwind(outside).unwrap_err();
+    let text = panic.downcast_ref::<String>().expect("a formatted text");
+    assert!(text.starts_with("error[TW-E0115]: a kernel operation outside a kernel"), "{text}");
+    assert!(text.contains("let _ = program_id();"), "{text}");
+    assert!(text.contains("tilewright explain TW-E0115"), "{text}");
 }
 
 #[test]

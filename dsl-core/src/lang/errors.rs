@@ -48,6 +48,8 @@ pub enum LangFault {
     Assertion { text: String },
     /// A loop that would never advance.
     ZeroStep,
+    /// An operation where no kernel is traced.
+    Outside,
     /// A launch without programs.
     NoPrograms { grid: Grid },
     /// More programs than an i32 `program_id` can name.
@@ -78,6 +80,7 @@ impl LangFault {
             LangFault::NoFit { .. } => "TW-E0112",
             LangFault::Assertion { .. } => "TW-E0113",
             LangFault::ZeroStep => "TW-E0114",
+            LangFault::Outside => "TW-E0115",
             LangFault::NoPrograms { .. } => "TW-E0501",
             LangFault::TooManyPrograms { .. } => "TW-E0502",
             LangFault::LongAxis { .. } => "TW-E0503",
@@ -108,6 +111,7 @@ impl LangFault {
             LangFault::NoFit { number, elem } => format!("{number} is not a number of element {elem}"),
             LangFault::Assertion { text } => format!("assertion failed while tracing: {text}"),
             LangFault::ZeroStep => "a loop whose step is not above zero never ends".into(),
+            LangFault::Outside => "a kernel operation outside a kernel".into(),
             LangFault::NoPrograms { grid } => format!("a launch over {grid} runs no program"),
             LangFault::TooManyPrograms { grid } => {
                 format!("a launch over {grid} runs more programs than an i32 counts")
@@ -138,6 +142,9 @@ impl LangFault {
             LangFault::NoFit { .. } => "write a number in range, or convert the tile with `.cast::<..>()`",
             LangFault::Assertion { .. } => "launch with parameters for which it holds",
             LangFault::ZeroStep => "write `.step_by(n)` with n at least 1",
+            LangFault::Outside => {
+                "move it into the body of a `#[kernel]` or a `#[device]` function, and launch the kernel"
+            }
             LangFault::NoPrograms { .. } => "`.grid(Grid::cubes(c).pes(p))` with c and p at least 1",
             LangFault::TooManyPrograms { .. } => "launch fewer programs, each looping over its share of the work",
             LangFault::LongAxis { .. } => "pass the length as a `Scalar<i64>` parameter",
@@ -249,6 +256,13 @@ pub const CODES: &[CodePage] = &[
         page: "A device loop counts up, so its step is at least 1: with 0 it would never end, and a loop that \
                counts down has no meaning in the IR, which lets every pass rely on the index growing. To count \
                down, count up and subtract: `n - 1 - i`.",
+    },
+    CodePage {
+        code: "TW-E0115",
+        title: "a kernel operation outside a kernel",
+        page: "Loads, arithmetic on tiles, `program_id()` and the like say what a kernel does; they have a meaning only while \
+               the body of a `#[kernel]` is traced, which a launch does. Called by plain host code, on a thread that traces \
+               nothing, they have no value to give, so they panic, at the place of the call.",
     },
     CodePage {
         code: "TW-E0501",

@@ -7,7 +7,7 @@
 use super::errors::{LangFault, MAX_CALLS, MAX_NESTING, MAX_OPS, MAX_STACK};
 use super::handle::Val;
 use super::unwind;
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Color, Diagnostic, Diagnostics, render};
 use crate::elem::ElemType;
 use crate::ir::loc::Place;
 use crate::ir::verify::verify;
@@ -351,10 +351,14 @@ fn stack_address() -> usize {
     let here = 0u8;
     std::ptr::from_ref(std::hint::black_box(&here)).addr()
 }
+/// Without a trace there is neither a handle to return nor a launch to return the fault from: host code has called what
+/// only a kernel can, which is a bug of the program as an index out of range is. The panic's text is the diagnostic.
 #[cold]
 #[track_caller]
 fn outside() -> ! {
-    panic!("a kernel operation outside a kernel: it has a meaning only while a `#[kernel]` body is traced")
+    let at = Location::caller();
+    let place = Place { file: at.file().into(), line: at.line(), col: at.column() };
+    panic!("{}", render(&LangFault::Outside.diagnostic().label(place, "no kernel is traced here"), Color::Never))
 }
 
 /// Traces an op with one result; `ty` is what the handle says of it.
