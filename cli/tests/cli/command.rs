@@ -441,3 +441,17 @@ fn two_dashes_before_a_kernel_hide_no_flag() {
     let wrong = tilewright("run -- vector_add --machine=missing/machine.toml");
     assert_eq!(wrong.code, 1, "{}", wrong.out);
 }
+
+#[test]
+fn bench_races_tells_both_times_and_their_ratio_of_each_instance() {
+    let run = tilewright("bench races vector_add:elem=f32 prefix_sum:elem=f32,n=1 --runs 3 --json --quiet");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let json: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["instance"].as_str()).collect();
+    assert_eq!(names, ["vector_add:elem=f32", "prefix_sum:elem=f32,n=1"]);
+    for row in rows {
+        let [plain, checked, ratio] = ["plain_ms", "checked_ms", "ratio"].map(|name| row[name].as_f64().unwrap());
+        assert!(plain > 0.0 && checked > 0.0 && (ratio - checked / plain).abs() < 1e-9, "{row}");
+    }
+}

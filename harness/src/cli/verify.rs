@@ -34,7 +34,7 @@ impl Command for Verify {
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
         let common = Common::of(matches);
         let words: Vec<&String> = matches.get_many("kernel").unwrap_or_default().collect();
-        let instances = instances(&words, cx.kernels)?;
+        let instances = if words.is_empty() { cx.kernels.instances() } else { cx.kernels.chosen(&words)? };
         let (backends, skipped) = backends(matches.get_one::<Target>("target").copied(), &common)?;
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
         let first = !matches.get_flag("no-check");
@@ -67,24 +67,6 @@ impl Command for Verify {
 }
 
 const COLUMNS: [&str; 6] = ["instance", "target", "output", "tolerance", "worst", "result"];
-
-/// Without words: all listed instances. A kernel stands for its listed instances.
-fn instances(words: &[&String], kernels: &Kernels) -> Result<Vec<Instance>, Diagnostics> {
-    if words.is_empty() {
-        return Ok(kernels.instances());
-    }
-    let (mut found, mut wrong) = (Vec::new(), Diagnostics::default());
-    for word in words {
-        let listed = !word.contains(':');
-        match kernels.instance(word) {
-            Ok(instance) if listed => found.extend(Instance::all_of(instance.kernel)),
-            Ok(instance) => found.push(instance),
-            Err(e) => wrong.0.extend(e.0),
-        }
-    }
-    wrong.finish()?;
-    Ok(found)
-}
 
 /// The backends to verify on, and those that are not there, with the reason.
 fn backends(

@@ -67,6 +67,21 @@ impl Kernels {
         let kernel = self.find(name)?;
         Ok(Instance { kernel, settings: Settings::parse(kernel.params(), settings)? })
     }
+    /// The instances of these words; a kernel stands for its listed instances.
+    ///
+    /// # Errors
+    /// Those of [`Kernels::instance`], of all words.
+    pub fn chosen(&self, words: &[&String]) -> Result<Vec<Instance>, Diagnostics> {
+        let (mut found, mut wrong) = (Vec::new(), Diagnostics::default());
+        for word in words {
+            match self.instance(word) {
+                Ok(instance) if word.contains(':') => found.push(instance),
+                Ok(instance) => found.extend(Instance::all_of(instance.kernel)),
+                Err(e) => wrong.0.extend(e.0),
+            }
+        }
+        wrong.finish().map(|()| found)
+    }
     /// Whether the registry itself can be used.
     ///
     /// # Errors
