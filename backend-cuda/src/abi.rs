@@ -1,0 +1,55 @@
+//! What a kernel gets at launch: one block of bytes with the fields it uses, in the order of first use.
+
+use tilewright_core::elem::ElemType;
+
+/// What a field of the parameter block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// The address of a view's first element, 8 bytes.
+    Pointer { param: u32 },
+    /// A view's length along an axis, 8 bytes.
+    Len { param: u32, axis: u32 },
+    /// Elements from one place to the next along an axis, 8 bytes.
+    Stride { param: u32, axis: u32 },
+    /// A scalar argument, in as many bytes as its element takes.
+    Scalar { param: u32, elem: ElemType },
+    /// PEs of a cube, 4 bytes.
+    NumPes,
+    /// The address of the fault records, 8 bytes.
+    Records,
+    /// The address of the print buffer, 8 bytes.
+    Prints,
+}
+
+impl Item {
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Item::Pointer { .. } | Item::Len { .. } | Item::Stride { .. } | Item::Records | Item::Prints => 8,
+            Item::Scalar { elem, .. } => elem.bytes() as u32,
+            Item::NumPes => 4,
+        }
+    }
+}
+
+/// The fields of a kernel's parameter block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Abi {
+    /// Offset and content, by ascending offset; each lies at a multiple of its size.
+    pub fields: Vec<(u32, Item)>,
+}
+
+impl Abi {
+    /// Where the item lies; added if it is new.
+    pub fn offset(&mut self, item: Item) -> u32 {
+        if let Some((offset, _)) = self.fields.iter().find(|(_, known)| *known == item) {
+            return *offset;
+        }
+        let offset = self.bytes().next_multiple_of(item.bytes());
+        self.fields.push((offset, item));
+        offset
+    }
+    /// Of the whole block.
+    pub fn bytes(&self) -> u32 {
+        self.fields.last().map_or(0, |(offset, item)| offset + item.bytes())
+    }
+}

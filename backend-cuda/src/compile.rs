@@ -1,0 +1,47 @@
+//! From a module to PTX: passes, layouts, lowering, text.
+
+use crate::abi::Abi;
+use crate::lower;
+use crate::ptx::{Kernel, Printed};
+use crate::target::Target;
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::ir::{Module, OpId};
+use tilewright_core::passes::bounds::Checks;
+use tilewright_core::passes::facts::Known;
+use tilewright_core::passes::{self, Remark};
+
+/// How to compile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub target: Target,
+    /// Of a CTA: a power of two from 32 to 1024.
+    pub threads: u32,
+    /// What the code may rely on in every launch that it is for.
+    pub known: Known,
+    /// Accesses of the optimised module that are checked at launch and failed there: they are checked in place.
+    pub in_place: Vec<OpId>,
+}
+
+/// A compiled kernel.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    pub kernel: Kernel,
+    pub printed: Printed,
+    pub abi: Abi,
+    /// The optimised module: what locations and records refer to.
+    pub module: Module,
+    pub checks: Checks,
+    pub remarks: Vec<Remark>,
+}
+
+/// Compiles a verified module.
+///
+/// # Errors
+/// Ops that have no lowering, tiles that do not fit the registers of a CTA.
+pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
+    let passes::Optimised { module, remarks, checks } =
+        passes::optimise(m, &passes::Options { known: options.known.clone(), ..Default::default() })?;
+    let (kernel, abi) = lower::lower(&module, &checks, options)?;
+    let printed = kernel.print();
+    Ok(Compiled { kernel, printed, abi, module, checks, remarks })
+}

@@ -1,0 +1,177 @@
+//! A layout for every tile of a module. Values that elementwise ops, loops and branches tie together form a class and share
+//! one layout: that of the class's widest access to memory, or of the matrix whose reduced axis the class is; else the
+//! blocked one of its shape. `splat` and `iota` tie nothing together: they are made anew in any layout.
+
+use super::reg::RegLayout;
+use tilewright_core::ir::ops::{self, Op};
+use tilewright_core::ir::{Dims, Module, OpId, Type, ValueId};
+
+/// By value; `None` for scalars and views, and for what is made anew at each use.
+#[derive(Clone, Debug)]
+pub struct Layouts {
+    of: Vec<Option<RegLayout>>,
+}
+
+impl Layouts {
+    pub fn get(&self, v: ValueId) -> Option<&RegLayout> {
+        self.of[v.index()].as_ref()
+    }
+}
+
+/// `vector`: how many elements an access may take at once (by what is known of alignment).
+pub fn infer(m: &Module, threads: u32, vector: &dyn Fn(OpId) -> u32) -> Layouts {
+    let mut classes = Classes::of(m);
+    let mut of: Vec<Option<RegLayout>> = vec![None; m.num_values()];
+    // Anchors: the access with the most bytes at once decides, the first of equal ones.
+    let mut best: Vec<u32> = vec![0; m.num_values()];
+    m.each_op(&mut |op| {
+        let Some((v, elem, dims)) = accessed(m, op) else { return };
+        let root = classes.root(v);
+        let bytes = vector(op) * elem;
+        if bytes > best[root] {
+            (best[root], of[root]) = (bytes, Some(RegLayout::blocked(dims, elem, vector(op), threads)));
+        }
+    });
+    // A class that is repeated along an axis of a larger tile, or is what is left of one, follows that tile.
+    let mut follow = |m: &Module, only_free: bool| {
+        let mut changed = false;
+        m.each_op(&mut |op| {
+            let data = m.op(op);
+            let (small, large, axis) = match &data.op {
+                Op::ReduceMax(ops::ReduceMax { x, axis })
+                | Op::ReduceMin(ops::ReduceMin { x, axis })
+                | Op::ReduceSum(ops::ReduceSum { x, axis })
+                | Op::ReduceWith(ops::ReduceWith { x, axis, .. }) => (data.results.first, *x, axis.0),
+                Op::Broadcast(ops::Broadcast { x, axis, .. }) => (*x, data.results.first, axis.0),
+                _ => return,
+            };
+            if !m.ty(small).is_tile() {
+                return;
+            }
+            let (small, large) = (classes.root(small), classes.root(large));
+            if let Some(layout) = of[large].clone()
+                && (of[small].is_none() || (!only_free && best[small] > 0))
+            {
+                (of[small], best[small], changed) = (Some(layout.without(axis as usize)), 0, true);
+            }
+        });
+        changed
+    };
+    follow(m, false);
+    while follow(m, true) {}
+    for v in (0..m.num_values() as u32).map(ValueId) {
+        let Type::Tile(elem, dims) = m.ty(v) else { continue };
+        let root = classes.root(v);
+        if of[root].is_none() {
+            let bytes = elem.bytes() as u32;
+            of[root] = Some(RegLayout::blocked(dims, bytes, 4 / bytes.min(4), threads));
+        }
+        of[v.index()] = of[root].clone();
+    }
+    Layouts { of }
+}
+
+/// The tile that an access moves, the bytes of its element, its shape.
+fn accessed(m: &Module, op: OpId) -> Option<(ValueId, u32, Dims)> {
+    let data = m.op(op);
+    let v = match &data.op {
+        Op::Load(_) => data.results.first,
+        Op::Store(o) => o.value,
+        Op::AtomicAdd(o) => o.value,
+        Op::AtomicMax(o) => o.value,
+        _ => return None,
+    };
+    match m.ty(v) {
+        Type::Tile(elem, dims) => Some((v, elem.bytes() as u32, dims)),
+        Type::Scalar(_) | Type::View(_) => None,
+    }
+}
+
+/// Values that share a layout, as a forest.
+struct Classes {
+    parent: Vec<usize>,
+}
+
+impl Classes {
+    fn of(m: &Module) -> Classes {
+        let mut classes = Classes { parent: (0..m.num_values()).collect() };
+        m.each_op(&mut |op| {
+            let data = m.op(op);
+            match &data.op {
+                Op::If(o) => {
+                    let arms = m.region(o.then).yields.iter().zip(&m.region(o.other).yields);
+                    data.results.iter().zip(arms).for_each(|(v, (a, b))| {
+                        classes.join(m, v, *a);
+                        classes.join(m, v, *b);
+                    });
+                }
+                Op::For(o) => {
+                    classes.looped(m, data.results, &o.carry.0, &m.region(o.body).args[1..], &m.region(o.body).yields)
+                }
+                Op::While(o) => {
+                    classes.looped(m, data.results, &o.carry.0, &m.region(o.cond).args, &m.region(o.body).yields);
+                }
+                Op::Composite(o) => {
+                    data.results.iter().zip(&m.region(o.body).yields).for_each(|(v, y)| classes.join(m, v, *y));
+                }
+                op if is_elementwise(op) => {
+                    op.each_operand(&mut |v| classes.join(m, data.results.first, v));
+                }
+                _ => {}
+            }
+        });
+        classes
+    }
+    fn looped(
+        &mut self,
+        m: &Module,
+        results: tilewright_core::ir::Results,
+        first: &[ValueId],
+        args: &[ValueId],
+        next: &[ValueId],
+    ) {
+        for (((v, first), arg), next) in results.iter().zip(first).zip(args).zip(next) {
+            self.join(m, v, *arg);
+            self.join(m, *first, *arg);
+            self.join(m, *next, *arg);
+        }
+    }
+    fn root(&mut self, v: ValueId) -> usize {
+        let mut at = v.index();
+        while self.parent[at] != at {
+            self.parent[at] = self.parent[self.parent[at]];
+            at = self.parent[at];
+        }
+        at
+    }
+    fn join(&mut self, m: &Module, a: ValueId, b: ValueId) {
+        let same_shape = m.ty(a).is_tile() && m.ty(a).dims() == m.ty(b).dims();
+        if same_shape && !is_anew(m, a) && !is_anew(m, b) {
+            let (a, b) = (self.root(a), self.root(b));
+            self.parent[a.max(b)] = a.min(b);
+        }
+    }
+}
+
+/// Whether a tile costs nothing to make again in another layout.
+pub fn is_anew(m: &Module, v: ValueId) -> bool {
+    match m.def(v) {
+        tilewright_core::ir::Def::Result(op, _) => matches!(m.op(op).op, Op::Splat(_) | Op::Iota(_)),
+        _ => false,
+    }
+}
+
+/// Ops whose result at a place depends on the operands at that place alone.
+pub fn is_elementwise(op: &Op) -> bool {
+    use Op::*;
+    match op {
+        Add(_) | Sub(_) | Mul(_) | Div(_) | Rem(_) | MulHi(_) | Fma(_) | Maximum(_) | Minimum(_) | MaxNan(_)
+        | MinNan(_) | Neg(_) | Abs(_) | And(_) | Or(_) | Xor(_) | Not(_) | Shl(_) | Shr(_) | Exp(_) | Exp2(_)
+        | Log(_) | Log2(_) | Sqrt(_) | Rsqrt(_) | Tanh(_) | Erf(_) | Sin(_) | Cos(_) | Floor(_) | Cmp(_)
+        | Select(_) | Cast(_) | Bitcast(_) | ScanSum(_) | ScanWith(_) => true,
+        Splat(_) | Broadcast(_) | Iota(_) | Reshape(_) | Trans(_) | Rows(_) | ReduceMax(_) | ReduceMin(_)
+        | ReduceSum(_) | ReduceWith(_) | Dot(_) | Load(_) | Store(_) | AtomicAdd(_) | AtomicMax(_) | Len(_)
+        | PeId(_) | CubeId(_) | NumPes(_) | NumCubes(_) | ProgramId(_) | NumPrograms(_) | Send(_) | Recv(_)
+        | Barrier(_) | Keep(_) | Print(_) | Assert(_) | If(_) | For(_) | While(_) | Composite(_) => false,
+    }
+}

@@ -1,0 +1,11 @@
+//! Which thread holds which element of a tile, in which register (PTX.md 12). Side tables of the compiler: a tile's type
+//! says nothing of it. `reg.rs`: one layout. `infer.rs`: a layout for every tile of a module. `convert.rs`: how the
+//! elements get from one layout to another.
+
+mod convert;
+mod infer;
+mod reg;
+
+pub use convert::{Conversion, conversion};
+pub use infer::{Layouts, infer};
+pub use reg::{Coord, RegLayout};

@@ -1,0 +1,21 @@
+//! Tile IR to PTX for NVIDIA GPUs, in Rust alone.
+//!
+//! `layout`: which thread holds which element. `lower`: ops to instructions. `ptx`: instructions as data, and their
+//! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at launch. `target.rs`: GPUs. Knows the core, and no other backend.
+
+pub mod abi;
+pub mod layout;
+pub mod lower;
+pub mod ptx;
+pub mod shared;
+pub mod target;
+
+mod compile;
+
+pub use compile::{Compiled, Options, compile};
+pub use target::Target;
+
+use tilewright_core::diag::CodePage;
+
+/// The pages of this crate's error codes, a table per module.
+pub const CODES: &[&[CodePage]] = &[lower::CODES];

@@ -1,0 +1,238 @@
+//! From ops to instructions. A PE is a CTA; a scalar is one register that is equal in all threads; a tile is a list of
+//! registers in the order of its layout. Each family of ops has a file. Not here: what instructions look like (`ptx`),
+//! which thread holds what (`layout`).
+//!
+//! `held.rs`: values in registers. `elementwise.rs`: arithmetic place by place, by family in `arith.rs`, `compare.rs`.
+//! `memory.rs`: loads and stores. `control.rs`: branches and loops. `place.rs`: ids and lengths.
+
+mod arith;
+mod compare;
+mod control;
+mod elementwise;
+mod errors;
+mod held;
+mod memory;
+mod place;
+
+pub use errors::CODES;
+
+use crate::abi::{Abi, Item};
+use crate::compile::Options;
+use crate::layout::{self, Layouts};
+use crate::ptx::{Body, Kernel, Op as PtxOp, Reg, Special, Src, Ty};
+use crate::shared;
+use errors::Fault;
+use held::Held;
+use rustc_hash::FxHashMap;
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, ValueId};
+use tilewright_core::passes::bounds::{Checks, Placement, Prover};
+
+/// A kernel's lowering in progress.
+struct Lower<'m> {
+    m: &'m Module,
+    options: &'m Options,
+    prover: &'m Prover<'m>,
+    layouts: Layouts,
+    /// By op: its bounds are checked where it stands.
+    checked: Vec<bool>,
+    body: Body,
+    abi: Abi,
+    values: Vec<Option<Held>>,
+    /// Registers that stand for a whole kernel: parameters, ids.
+    entry: FxHashMap<Item, Reg>,
+    specials: FxHashMap<Special, Reg>,
+}
+
+/// What lowering an op gives.
+type Done = Result<(), Fault>;
+
+/// Lowers an optimised module.
+///
+/// # Errors
+/// Ops that have no lowering, tiles that do not fit.
+pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<(Kernel, Abi), Diagnostics> {
+    let prover = Prover::new(m, &options.known);
+    let vector = |op: OpId| memory::vector(m, &prover, op);
+    let layouts = layout::infer(m, options.threads, &vector);
+    let mut checked = vec![false; m.num_ops()];
+    for check in &checks.0 {
+        checked[check.op.index()] = match check.placement {
+            Placement::Proved => false,
+            Placement::AtLaunch => options.in_place.contains(&check.op),
+            Placement::Hoisted { .. } | Placement::InPlace => true,
+        };
+    }
+    let mut cx = Lower {
+        m,
+        options,
+        prover: &prover,
+        layouts,
+        checked,
+        body: Body::default(),
+        abi: Abi::default(),
+        values: vec![None; m.num_values()],
+        entry: FxHashMap::default(),
+        specials: FxHashMap::default(),
+    };
+    cx.region(m.body)?;
+    cx.body.emit(PtxOp::Ret);
+    let plan = shared::plan(&cx.body);
+    shared::place_barriers(&mut cx.body, &plan);
+    let kernel = Kernel {
+        name: entry_name(&m.name),
+        target: options.target,
+        param_bytes: cx.abi.bytes(),
+        threads: options.threads,
+        min_ctas_per_sm: 1,
+        shared_bytes: plan.bytes,
+        offsets: plan.offsets,
+        body: cx.body,
+    };
+    Ok((kernel, cx.abi))
+}
+
+/// A PTX name that says which kernel it is; names from text may hold anything.
+fn entry_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("tw_{}", name.chars().take(64).map(plain).collect::<String>())
+}
+
+impl Lower<'_> {
+    fn region(&mut self, r: RegionId) -> Result<(), Diagnostics> {
+        let m = self.m;
+        for &op in &m.region(r).ops {
+            self.body.loc = m.op(op).loc;
+            self.op(op)?;
+        }
+        Ok(())
+    }
+    fn op(&mut self, id: OpId) -> Result<(), Diagnostics> {
+        let m = self.m;
+        let data = m.op(id);
+        let done = match &data.op {
+            Op::If(o) => return self.branch(id, o),
+            Op::For(o) => return self.counted(id, o),
+            Op::While(o) => return self.repeat(id, o),
+            // A GPU issues its ops one by one.
+            Op::Composite(o) => {
+                self.region(o.body)?;
+                let yields = m.region(o.body).yields.clone();
+                data.results.iter().zip(yields).try_for_each(|(v, from)| self.alias(v, from))
+            }
+
+            Op::Add(_)
+            | Op::Sub(_)
+            | Op::Mul(_)
+            | Op::Div(_)
+            | Op::Rem(_)
+            | Op::MulHi(_)
+            | Op::Fma(_)
+            | Op::Maximum(_)
+            | Op::Minimum(_)
+            | Op::MaxNan(_)
+            | Op::MinNan(_)
+            | Op::Neg(_)
+            | Op::Abs(_)
+            | Op::And(_)
+            | Op::Or(_)
+            | Op::Xor(_)
+            | Op::Not(_)
+            | Op::Shl(_)
+            | Op::Shr(_)
+            | Op::Exp(_)
+            | Op::Exp2(_)
+            | Op::Log(_)
+            | Op::Log2(_)
+            | Op::Sqrt(_)
+            | Op::Rsqrt(_)
+            | Op::Tanh(_)
+            | Op::Erf(_)
+            | Op::Sin(_)
+            | Op::Cos(_)
+            | Op::Floor(_)
+            | Op::Cmp(_)
+            | Op::Select(_)
+            | Op::Cast(_)
+            | Op::Bitcast(_) => self.elementwise(id),
+
+            // Made where they are used (`held.rs`), in the layout that is asked for.
+            Op::Splat(_) | Op::Iota(_) => Ok(()),
+
+            Op::Load(o) => self.load(id, o),
+            Op::Store(o) => self.store(id, o),
+            Op::Len(o) => self.len(id, o),
+            Op::PeId(_) | Op::CubeId(_) | Op::NumPes(_) | Op::NumCubes(_) | Op::ProgramId(_) | Op::NumPrograms(_) => {
+                self.place(id)
+            }
+
+            Op::Broadcast(_)
+            | Op::Reshape(_)
+            | Op::Trans(_)
+            | Op::Rows(_)
+            | Op::ReduceMax(_)
+            | Op::ReduceMin(_)
+            | Op::ReduceSum(_)
+            | Op::ReduceWith(_)
+            | Op::ScanSum(_)
+            | Op::ScanWith(_)
+            | Op::Dot(_)
+            | Op::AtomicAdd(_)
+            | Op::AtomicMax(_)
+            | Op::Send(_)
+            | Op::Recv(_)
+            | Op::Barrier(_)
+            | Op::Keep(_)
+            | Op::Print(_)
+            | Op::Assert(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
+        };
+        done.map_err(|fault| fault.diagnostic(m, id).into())
+    }
+
+    /// A field of the parameter block.
+    fn param(&mut self, ty: Ty, item: Item) -> Reg {
+        if let Some(reg) = self.entry.get(&item) {
+            return *reg;
+        }
+        let offset = self.abi.offset(item);
+        let reg = self.body.at_entry(|body| body.ld_param(ty, offset));
+        self.entry.insert(item, reg);
+        reg
+    }
+    fn special(&mut self, from: Special) -> Reg {
+        if let Some(reg) = self.specials.get(&from) {
+            return *reg;
+        }
+        let reg = self.body.at_entry(|body| body.special(from));
+        self.specials.insert(from, reg);
+        reg
+    }
+    /// A scalar as an operand: a constant is an immediate.
+    fn scalar(&mut self, v: ValueId) -> Result<Src, Fault> {
+        match self.m.def(v) {
+            Def::Const(lit) => Ok(held::immediate(lit)),
+            Def::Param(param) => Ok(self.scalar_param(v, param)),
+            Def::Result(..) | Def::Arg(..) => match &self.values[v.index()] {
+                Some(Held::Scalar(src)) => Ok(*src),
+                Some(Held::Tile(_)) | None => Err(Fault::NoValue),
+            },
+        }
+    }
+    fn set_scalar(&mut self, id: OpId, src: impl Into<Src>) {
+        let v = self.m.op(id).results.first;
+        self.values[v.index()] = Some(Held::Scalar(src.into()));
+    }
+    fn set_tile(&mut self, id: OpId, regs: Vec<Reg>) {
+        let v = self.m.op(id).results.first;
+        self.values[v.index()] = Some(Held::Tile(regs));
+    }
+    /// `v` is the same as `from`.
+    fn alias(&mut self, v: ValueId, from: ValueId) -> Done {
+        let held = match self.layouts.get(v).cloned() {
+            Some(layout) => Held::Tile(self.tile(from, &layout)?),
+            None => Held::Scalar(self.scalar(from)?),
+        };
+        self.values[v.index()] = Some(held);
+        Ok(())
+    }
+}

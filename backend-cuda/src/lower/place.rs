@@ -1,0 +1,54 @@
+//! Which program this is, and how long views are. A PE is a CTA, counted cube by cube.
+
+use super::{Done, Lower};
+use crate::abi::Item;
+use crate::ptx::{Bin, Reg, Special, Src, Ty};
+use tilewright_core::ir::{Def, Op, OpId, ValueId, ops};
+
+impl Lower<'_> {
+    pub(super) fn place(&mut self, id: OpId) -> Done {
+        let reg = match &self.m.op(id).op {
+            Op::ProgramId(_) => self.special(Special::CtaidX),
+            Op::NumPrograms(_) => self.special(Special::NctaidX),
+            Op::NumPes(_) => self.param(Ty::U32, Item::NumPes),
+            Op::PeId(_) => self.by_pes(Special::CtaidX, Bin::Rem),
+            Op::CubeId(_) => self.by_pes(Special::CtaidX, Bin::Div),
+            _ => self.by_pes(Special::NctaidX, Bin::Div),
+        };
+        self.set_scalar(id, reg);
+        Ok(())
+    }
+    fn by_pes(&mut self, what: Special, op: Bin) -> Reg {
+        let (what, pes) = (self.special(what), self.param(Ty::U32, Item::NumPes));
+        self.body.bin(op, Ty::U32, what, pes)
+    }
+    /// The launch refuses views whose length does not fit.
+    pub(super) fn len(&mut self, id: OpId, o: &ops::Len) -> Done {
+        let reg = match self.view_len(o.view, o.axis.0) {
+            Src::Imm(n) => Src::Imm(n),
+            Src::Reg(wide) => self.body.cvt(Ty::U32, Ty::U64, wide).into(),
+        };
+        self.set_scalar(id, reg);
+        Ok(())
+    }
+    pub(super) fn view_param(&self, view: ValueId) -> u32 {
+        match self.m.def(view) {
+            Def::Param(i) => i,
+            // The verifier lets views come from parameters only.
+            Def::Const(_) | Def::Result(..) | Def::Arg(..) => 0,
+        }
+    }
+    /// 64 bits.
+    pub(super) fn view_len(&mut self, view: ValueId, axis: u32) -> Src {
+        let param = self.view_param(view);
+        self.param(Ty::U64, Item::Len { param, axis }).into()
+    }
+    /// Elements from one place to the next; 1 along the last axis of a row-major view.
+    pub(super) fn view_stride(&mut self, view: ValueId, axis: u32, rank: u32) -> Src {
+        if axis + 1 == rank {
+            return Src::Imm(1);
+        }
+        let param = self.view_param(view);
+        self.param(Ty::U64, Item::Stride { param, axis }).into()
+    }
+}

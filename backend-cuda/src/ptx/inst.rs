@@ -1,0 +1,307 @@
+//! PTX instructions: one variant a form. Each says its text in `print.rs`; new forms are a variant and an arm there.
+
+use super::body::Buffer;
+use super::ty::{Reg, Ty};
+
+/// A register, or the bits of an immediate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Src {
+    Reg(Reg),
+    /// Of the instruction's type: integers as numbers, floats as their bits.
+    Imm(u64),
+}
+impl From<Reg> for Src {
+    fn from(r: Reg) -> Src {
+        Src::Reg(r)
+    }
+}
+
+/// Runs the instruction only where the predicate holds (or, negated, does not).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    pub pred: Reg,
+    pub negated: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label(pub u32);
+
+/// `[base + offset]`, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Addr {
+    pub base: Base,
+    pub offset: i64,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Base {
+    Reg(Reg),
+    /// The kernel's parameter block.
+    Params,
+}
+impl Addr {
+    pub fn reg(base: Reg, offset: i64) -> Addr {
+        Addr { base: Base::Reg(base), offset }
+    }
+    pub fn param(offset: u32) -> Addr {
+        Addr { base: Base::Params, offset: i64::from(offset) }
+    }
+}
+
+/// State space of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    Global,
+    Shared,
+    Param,
+}
+
+/// How a global access passes the caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CacheHint {
+    /// `.nc`: nobody writes the memory while the kernel runs.
+    pub read_only: bool,
+    /// `.L1::no_allocate`
+    pub no_l1: bool,
+    /// `.L2::cache_hint` with a policy from `CreatePolicy`.
+    pub policy: Option<Reg>,
+}
+
+macro_rules! names {
+    ($(#[$doc:meta])* $Name:ident { $($Var:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $Name { $($Var),* }
+        impl $Name {
+            pub const fn text(self) -> &'static str { match self { $($Name::$Var => $text),* } }
+        }
+    };
+}
+
+names! {
+    /// One operand, exact.
+    Un { Neg = "neg", Abs = "abs", Not = "not", Popc = "popc", Clz = "clz" }
+}
+names! {
+    /// One operand, by the special function unit or its correctly rounded long form.
+    Math {
+        Ex2 = "ex2.approx.ftz", Ex2Full = "ex2.approx", Lg2 = "lg2.approx", SqrtRn = "sqrt.rn", SqrtApprox = "sqrt.approx",
+        RsqrtApprox = "rsqrt.approx", RcpRn = "rcp.rn", RcpApprox = "rcp.approx", Sin = "sin.approx", Cos = "cos.approx",
+        Tanh = "tanh.approx",
+    }
+}
+names! {
+    /// Two operands. Float sums and products are `.rn`: without it ptxas may contract them.
+    Bin {
+        Add = "add", Sub = "sub", MulLo = "mul.lo", MulHi = "mul.hi", MulWide = "mul.wide", Div = "div", Rem = "rem",
+        Min = "min", Max = "max", MinNan = "min.NaN", MaxNan = "max.NaN",
+        AddRn = "add.rn", SubRn = "sub.rn", MulRn = "mul.rn", DivRn = "div.rn", DivFull = "div.full",
+        And = "and", Or = "or", Xor = "xor", Shl = "shl", Shr = "shr",
+    }
+}
+names! {
+    /// Three operands.
+    Tern { MadLo = "mad.lo", MadWide = "mad.wide", FmaRn = "fma.rn" }
+}
+names! {
+    /// How an inexact conversion rounds; `.rni` and the like: to an integral value.
+    Round { Rn = "rn", Rz = "rz", Rm = "rm", Rp = "rp", Rni = "rni", Rzi = "rzi", Rmi = "rmi", Rpi = "rpi" }
+}
+names! {
+    /// `Neu`: true also where an operand is NaN.
+    Cmp { Eq = "eq", Ne = "ne", Lt = "lt", Le = "le", Gt = "gt", Ge = "ge", Neu = "neu", Nan = "nan" }
+}
+names! {
+    Shuffle { Bfly = "bfly", Up = "up", Down = "down", Idx = "idx" }
+}
+names! {
+    Vote { All = "all", Any = "any", Ballot = "ballot" }
+}
+names! {
+    /// What an atomic does to memory.
+    Atomic { Add = "add", AddNoFtz = "add.noftz", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor", Exch = "exch", Cas = "cas" }
+}
+names! {
+    /// Who an order holds for.
+    Scope { Cta = "cta", Cluster = "cluster", Gpu = "gpu", Sys = "sys" }
+}
+names! {
+    /// Read-only registers of a thread.
+    Special {
+        TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x", LaneId = "%laneid", Clock64 = "%clock64",
+        GlobalTimer = "%globaltimer",
+    }
+}
+
+/// One instruction, perhaps guarded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inst {
+    pub guard: Option<Guard>,
+    pub op: Op,
+}
+
+/// What an instruction does. `d` is the destination.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    Mov {
+        ty: Ty,
+        d: Reg,
+        a: Src,
+    },
+    Special {
+        d: Reg,
+        from: Special,
+    },
+    /// Where a piece of the dynamic shared memory begins.
+    BufferBase {
+        d: Reg,
+        buffer: Buffer,
+    },
+    Un {
+        op: Un,
+        ty: Ty,
+        d: Reg,
+        a: Src,
+    },
+    Math {
+        op: Math,
+        ty: Ty,
+        d: Reg,
+        a: Src,
+    },
+    Bin {
+        op: Bin,
+        ty: Ty,
+        d: Reg,
+        a: Src,
+        b: Src,
+    },
+    Tern {
+        op: Tern,
+        ty: Ty,
+        d: Reg,
+        a: Src,
+        b: Src,
+        c: Src,
+    },
+    /// `to` from `from`; `sat`: to the ends of the destination.
+    Cvt {
+        to: Ty,
+        from: Ty,
+        round: Option<Round>,
+        sat: bool,
+        d: Reg,
+        a: Reg,
+    },
+    /// Two f32 packed, the first into the upper half.
+    CvtPack {
+        to: Ty,
+        d: Reg,
+        hi: Reg,
+        lo: Reg,
+    },
+    Setp {
+        cmp: Cmp,
+        ty: Ty,
+        d: Reg,
+        a: Src,
+        b: Src,
+    },
+    Selp {
+        ty: Ty,
+        d: Reg,
+        a: Src,
+        b: Src,
+        p: Reg,
+    },
+    /// Any function of three bits, by its truth table.
+    Lop3 {
+        d: Reg,
+        a: Src,
+        b: Src,
+        c: Src,
+        table: u8,
+    },
+    /// Bytes of `a` and `b` picked by the nibbles of `sel`.
+    Prmt {
+        d: Reg,
+        a: Src,
+        b: Src,
+        sel: Src,
+    },
+    /// Halves joined into a register of twice the size, low half first.
+    Pack {
+        ty: Ty,
+        d: Reg,
+        parts: Vec<Reg>,
+    },
+    Unpack {
+        ty: Ty,
+        d: Vec<Reg>,
+        a: Reg,
+    },
+    /// One, two or four destinations.
+    Ld {
+        space: Space,
+        hint: CacheHint,
+        ty: Ty,
+        d: Vec<Reg>,
+        at: Addr,
+    },
+    St {
+        space: Space,
+        hint: CacheHint,
+        ty: Ty,
+        at: Addr,
+        a: Vec<Reg>,
+    },
+    /// No result.
+    Red {
+        space: Space,
+        op: Atomic,
+        ty: Ty,
+        at: Addr,
+        a: Src,
+    },
+    /// The old value; `b` only for `Cas` (compare `a`, then store `b`).
+    Atom {
+        space: Space,
+        op: Atomic,
+        ty: Ty,
+        d: Reg,
+        at: Addr,
+        a: Src,
+        b: Option<Src>,
+    },
+    /// An L2 policy that drops lines first.
+    EvictFirst {
+        d: Reg,
+    },
+    /// All lanes of the warp take part.
+    Shfl {
+        mode: Shuffle,
+        d: Reg,
+        a: Reg,
+        b: Src,
+        clamp: u32,
+    },
+    Vote {
+        mode: Vote,
+        d: Reg,
+        a: Reg,
+    },
+    /// All threads of the CTA, ordering their memory.
+    Bar,
+    /// All lanes of the warp, ordering their memory.
+    BarWarp,
+    Fence {
+        scope: Scope,
+    },
+    /// `uniform`: all lanes of a warp go the same way.
+    Bra {
+        to: Label,
+        uniform: bool,
+    },
+    Label(Label),
+    Ret,
+    Trap,
+}

@@ -1,0 +1,16 @@
+//! PTX as data: typed registers and instructions, kernels, and the one printer. Knows nothing of tiles.
+//! `ty.rs`: types and registers. `inst.rs`: instructions. `body.rs`: building a kernel's instructions.
+//! `print.rs`: the text, and which line of it came from which kernel line. Not here: what to emit (`lower`).
+
+mod body;
+mod inst;
+mod print;
+mod ty;
+
+pub use body::{Body, Buffer, Line, Memory, Touch};
+pub use inst::{
+    Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Op, Round, Scope, Shuffle, Space, Special, Src,
+    Tern, Un, Vote,
+};
+pub use print::{Kernel, Printed};
+pub use ty::{Class, Reg, Ty};

@@ -1,0 +1,112 @@
+//! Where the threads of a CTA wait for each other: before an access to memory that another thread may have touched since
+//! the last barrier, unless both only read. Control flow is the same in all threads, so a barrier may stand anywhere.
+//!
+//! What is pending at the start of a block is what is pending at the end of any block before it; blocks are walked until
+//! nothing changes. Barriers are only ever added, so this ends.
+
+use super::plan::Plan;
+use crate::ptx::{Body, Inst, Label, Line, Op, Touch};
+use rustc_hash::FxHashMap;
+
+/// Accesses since the last barrier, by the instruction that made them.
+type Pending = Vec<(usize, Touch)>;
+
+/// Puts barriers where they are needed.
+pub fn place_barriers(body: &mut Body, plan: &Plan) {
+    let lines = std::mem::take(body.lines_mut());
+    let blocks = Blocks::of(&lines);
+    let mut before = vec![false; lines.len()];
+    let mut at_start: Vec<Pending> = vec![Pending::new(); blocks.starts.len()];
+    let mut todo: Vec<usize> = (0..blocks.starts.len()).rev().collect();
+    while let Some(block) = todo.pop() {
+        let end = walk(&lines, blocks.range(block, lines.len()), at_start[block].clone(), plan, &mut before);
+        for &next in &blocks.next[block] {
+            let known = &mut at_start[next];
+            let new: Vec<_> = end.iter().filter(|p| !known.contains(p)).copied().collect();
+            if !new.is_empty() {
+                known.extend(new);
+                todo.push(next);
+            }
+        }
+    }
+    let out = body.lines_mut();
+    for (at, line) in lines.into_iter().enumerate() {
+        if before[at] {
+            out.push(Line { inst: Inst { guard: None, op: Op::Bar }, loc: line.loc, touch: None });
+        }
+        out.push(line);
+    }
+}
+
+/// One block; what is pending at its end.
+fn walk(
+    lines: &[Line],
+    range: std::ops::Range<usize>,
+    mut pending: Pending,
+    plan: &Plan,
+    before: &mut [bool],
+) -> Pending {
+    for at in range {
+        if let Some(touch) = lines[at].touch {
+            before[at] |= pending.iter().any(|(from, p)| collide(plan, (*from, *p), (at, touch)));
+        }
+        if before[at] || matches!(lines[at].inst.op, Op::Bar) {
+            pending.clear();
+        }
+        if let Some(touch) = lines[at].touch
+            && !pending.contains(&(at, touch))
+        {
+            pending.push((at, touch));
+        }
+    }
+    pending
+}
+
+fn collide(plan: &Plan, (from, a): (usize, Touch), (at, b): (usize, Touch)) -> bool {
+    // An access of the same group further down, or at the same place, is one of an earlier turn.
+    let same_group = a.group == b.group && (from < at || a.apart);
+    (a.writes || b.writes) && !same_group && plan.overlap(a.memory, b.memory)
+}
+
+/// Straight pieces between labels and branches.
+struct Blocks {
+    starts: Vec<usize>,
+    next: Vec<Vec<usize>>,
+}
+
+impl Blocks {
+    fn of(lines: &[Line]) -> Blocks {
+        let mut starts = vec![0];
+        let mut labels: FxHashMap<Label, usize> = FxHashMap::default();
+        for (at, line) in lines.iter().enumerate() {
+            match line.inst.op {
+                Op::Label(label) => {
+                    if starts.last() != Some(&at) {
+                        starts.push(at);
+                    }
+                    labels.insert(label, starts.len() - 1);
+                }
+                Op::Bra { .. } | Op::Ret => starts.push(at + 1),
+                _ => {}
+            }
+        }
+        let count = starts.len();
+        let mut blocks = Blocks { starts, next: vec![Vec::new(); count] };
+        for block in 0..count {
+            let last = blocks.range(block, lines.len()).next_back().map(|at| &lines[at].inst);
+            let follows = (block + 1 < count).then_some(block + 1);
+            blocks.next[block] = match last {
+                Some(Inst { guard, op: Op::Bra { to, .. } }) => {
+                    let fall = follows.filter(|_| guard.is_some());
+                    labels.get(to).copied().into_iter().chain(fall).collect()
+                }
+                Some(Inst { op: Op::Ret, .. }) => Vec::new(),
+                _ => follows.into_iter().collect(),
+            };
+        }
+        blocks
+    }
+    fn range(&self, block: usize, len: usize) -> std::ops::Range<usize> {
+        self.starts[block]..self.starts.get(block + 1).copied().unwrap_or(len)
+    }
+}

@@ -1,0 +1,66 @@
+//! Where buffers lie: those that are alive at the same time lie apart, others share their place.
+
+use crate::ptx::{Body, Memory};
+
+/// The dynamic shared memory of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// By buffer, in bytes from the start.
+    pub offsets: Vec<u32>,
+    pub bytes: u32,
+    /// Bytes of each buffer.
+    pub sizes: Vec<u32>,
+}
+
+impl Plan {
+    /// Whether two pieces of memory have bytes in common.
+    pub fn overlap(&self, a: Memory, b: Memory) -> bool {
+        match (a, b) {
+            (Memory::View(a), Memory::View(b)) => a == b,
+            (Memory::Shared(a), Memory::Shared(b)) => {
+                let range = |i: u32| (self.offsets[i as usize], self.offsets[i as usize] + self.sizes[i as usize]);
+                let ((a, a_end), (b, b_end)) = (range(a.0), range(b.0));
+                a < b_end && b < a_end
+            }
+            (Memory::View(_), Memory::Shared(_)) | (Memory::Shared(_), Memory::View(_)) => false,
+        }
+    }
+}
+
+/// First fit by descending size, over the instructions between the first and the last touch of each buffer. A buffer is
+/// written before it is read in every turn of a loop, so its life never goes around one.
+pub fn plan(body: &Body) -> Plan {
+    let buffers = body.buffers();
+    let mut life: Vec<Option<(usize, usize)>> = vec![None; buffers.len()];
+    for (at, line) in body.lines().enumerate() {
+        if let Some(touch) = line.touch
+            && let Memory::Shared(buffer) = touch.memory
+        {
+            let range = life[buffer.0 as usize].get_or_insert((at, at));
+            range.1 = at;
+        }
+    }
+    let mut order: Vec<usize> = (0..buffers.len()).filter(|b| life[*b].is_some()).collect();
+    order.sort_by_key(|b| (std::cmp::Reverse(buffers[*b].0), *b));
+    let mut plan = Plan { offsets: vec![0; buffers.len()], bytes: 0, sizes: buffers.iter().map(|(n, _)| *n).collect() };
+    let mut placed: Vec<usize> = Vec::new();
+    for b in order {
+        let (bytes, align) = buffers[b];
+        let meets =
+            |other: &&usize| matches!((life[b], life[**other]), (Some((a, z)), Some((c, y))) if a <= y && c <= z);
+        let mut taken: Vec<(u32, u32)> =
+            placed.iter().filter(meets).map(|o| (plan.offsets[*o], plan.offsets[*o] + plan.sizes[*o])).collect();
+        taken.sort_unstable();
+        let mut at = 0;
+        for (from, to) in taken {
+            if at + bytes <= from {
+                break;
+            }
+            at = at.max(to).next_multiple_of(align);
+        }
+        plan.offsets[b] = at;
+        plan.bytes = plan.bytes.max(at + bytes);
+        placed.push(b);
+    }
+    plan
+}

@@ -1,0 +1,51 @@
+//! GPUs as the compiler sees them, and the lowest PTX version that has what is emitted for each.
+
+use std::fmt;
+
+/// What PTX is compiled for. `sm_90a` code runs on compute capability 9.0 alone; `sm_80` code on that and everything later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+    Sm80,
+    Sm90a,
+}
+
+impl Target {
+    pub const ALL: [Target; 2] = [Target::Sm80, Target::Sm90a];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Target::Sm80 => "sm_80",
+            Target::Sm90a => "sm_90a",
+        }
+    }
+    pub fn from_name(name: &str) -> Option<Target> {
+        Target::ALL.into_iter().find(|t| t.name() == name)
+    }
+    /// The best target for a device of this compute capability; `None`: too old.
+    pub fn of_device(major: u32, minor: u32) -> Option<Target> {
+        match (major, minor) {
+            (9, 0) => Some(Target::Sm90a),
+            (8.., _) => Some(Target::Sm80),
+            _ => None,
+        }
+    }
+    /// Bytes of shared memory a CTA may have (PTX.md 4; for sm_80 the smallest of the family, 8.6's).
+    pub const fn shared_bytes(self) -> u32 {
+        match self {
+            Target::Sm80 => 99 * 1024,
+            Target::Sm90a => 227 * 1024,
+        }
+    }
+    /// 7.4 has cache policies; 8.0 is the first for `sm_90a`.
+    pub const fn ptx_version(self) -> (u32, u32) {
+        match self {
+            Target::Sm80 => (7, 4),
+            Target::Sm90a => (8, 0),
+        }
+    }
+}
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
