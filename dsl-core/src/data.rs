@@ -5,7 +5,18 @@ use crate::ir::literal::{Element, Literal};
 use half::{bf16, f16};
 
 macro_rules! data {
-    ($($Var:ident $t:ty;)*) => {
+    (copy bool) => {
+        fn copy_bytes(to: &mut [bool], from: &[u8]) {
+            assert_eq!(to.len(), from.len(), "lengths differ");
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from != 0);
+        }
+    };
+    (copy $t:ty) => {
+        fn copy_bytes(to: &mut [$t], from: &[u8]) {
+            bytemuck::cast_slice_mut::<$t, u8>(to).copy_from_slice(from);
+        }
+    };
+    ($($Var:ident $t:tt;)*) => {
         /// Elements of one type, row-major.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Data { $($Var(Vec<$t>),)* }
@@ -27,11 +38,19 @@ macro_rules! data {
                 assert_eq!(self.elem(), value.elem, "element types differ");
                 match self { $(Data::$Var(v) => v[index] = <$t as Element>::from_bits(value.bits),)* }
             }
+            /// The elements as memory holds them, little-endian.
+            pub fn bytes(&self) -> &[u8] { match self { $(Data::$Var(v) => bytemuck::cast_slice(v),)* } }
+            /// Replaces all elements by those that these bytes hold; a byte of a truth value is true unless it is 0.
+            /// Panics if the lengths differ, as slices do.
+            pub fn copy_from_bytes(&mut self, bytes: &[u8]) {
+                match self { $(Data::$Var(v) => <$t as Stored>::copy_bytes(v, bytes),)* }
+            }
         }
         $(impl Stored for $t {
             fn slice(data: &Data) -> Option<&[$t]> { match data { Data::$Var(v) => Some(v), _ => None } }
             fn slice_mut(data: &mut Data) -> Option<&mut Vec<$t>> { match data { Data::$Var(v) => Some(v), _ => None } }
             fn wrap(values: Vec<$t>) -> Data { Data::$Var(values) }
+            data!(copy $t);
         })*
     };
 }
@@ -42,6 +61,8 @@ pub trait Stored: Element {
     fn slice(data: &Data) -> Option<&[Self]>;
     fn slice_mut(data: &mut Data) -> Option<&mut Vec<Self>>;
     fn wrap(values: Vec<Self>) -> Data;
+    /// Replaces elements by those that these bytes hold. Panics if the lengths differ, as slices do.
+    fn copy_bytes(to: &mut [Self], from: &[u8]);
 }
 
 data! {

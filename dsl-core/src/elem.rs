@@ -4,11 +4,13 @@
 use std::fmt;
 
 /// An 8-bit float with 4 exponent and 3 mantissa bits, no infinity, largest value 448 (OCP FP8 E4M3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
 pub struct F8E4M3(pub u8);
 
 /// An 8-bit float with 5 exponent and 2 mantissa bits, largest value 57344 (OCP FP8 E5M2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
 pub struct F8E5M2(pub u8);
 
 /// What an element type can do. A type may be in several classes.

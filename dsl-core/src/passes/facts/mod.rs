@@ -33,6 +33,10 @@ pub enum KnownArg {
     Scalar(Literal),
     /// The lengths of a tensor, one an axis.
     Lens(Vec<usize>),
+    /// Not the number, but what holds of it.
+    ScalarFact(Fact),
+    /// Not the lengths, but what holds of each.
+    LenFacts(Vec<Fact>),
 }
 
 impl Known {
@@ -47,13 +51,22 @@ impl Known {
     }
     /// Whether everything but the elements of tensors is known: of one launch of this module.
     pub fn is_one_launch(&self, m: &Module) -> bool {
-        let given = |i: usize| self.args.get(i).is_some_and(|arg| *arg != KnownArg::Nothing);
+        let given = |i: usize| matches!(self.args.get(i), Some(KnownArg::Scalar(_) | KnownArg::Lens(_)));
         self.grid.is_some() && (0..m.params.len()).all(given)
     }
-    fn scalar(&self, param: u32) -> Option<Literal> {
+    fn scalar_fact(&self, param: u32) -> Option<Fact> {
         match self.args.get(param as usize)? {
-            KnownArg::Scalar(lit) => Some(*lit),
-            KnownArg::Nothing | KnownArg::Lens(_) => None,
+            KnownArg::Scalar(lit) => Fact::literal(*lit),
+            KnownArg::ScalarFact(fact) => Some(*fact),
+            KnownArg::Nothing | KnownArg::Lens(_) | KnownArg::LenFacts(_) => None,
+        }
+    }
+    /// What holds of a view's length, where the length itself is not known.
+    fn len_fact(&self, m: &Module, view: ValueId, axis: u32) -> Option<Fact> {
+        let Def::Param(i) = m.def(view) else { return None };
+        match self.args.get(i as usize)? {
+            KnownArg::LenFacts(facts) => facts.get(axis as usize).copied(),
+            KnownArg::Nothing | KnownArg::Scalar(_) | KnownArg::ScalarFact(_) | KnownArg::Lens(_) => None,
         }
     }
     /// The length of a view along an axis: of the launch's tensor, or what the view's type fixes.
@@ -61,7 +74,8 @@ impl Known {
         let launch = match m.def(view) {
             Def::Param(i) => match self.args.get(i as usize) {
                 Some(KnownArg::Lens(lens)) => lens.get(axis as usize).map(|len| *len as i128),
-                Some(KnownArg::Nothing | KnownArg::Scalar(_)) | None => None,
+                Some(KnownArg::Nothing | KnownArg::Scalar(_) | KnownArg::ScalarFact(_) | KnownArg::LenFacts(_))
+                | None => None,
             },
             Def::Const(_) | Def::Result(..) | Def::Arg(..) => None,
         };
@@ -120,7 +134,7 @@ impl Facts {
 fn given(m: &Module, known: &Known, v: ValueId) -> Option<Fact> {
     match m.def(v) {
         Def::Const(lit) => Fact::literal(lit),
-        Def::Param(i) => known.scalar(i).and_then(Fact::literal),
+        Def::Param(i) => known.scalar_fact(i),
         Def::Result(..) | Def::Arg(..) => None,
     }
 }
@@ -298,7 +312,13 @@ impl Analysis<'_> {
         match op {
             Op::Len(o) => match self.known.len(self.m, o.view, o.axis.0) {
                 Some(len) => Some(Fact::exact(len)),
-                None => Fact::between(0, i128::MAX, 1, elem),
+                None => {
+                    let fact = self.known.len_fact(self.m, o.view, o.axis.0);
+                    fact.map_or_else(
+                        || Fact::between(0, i128::MAX, 1, elem),
+                        |f| Fact::between(f.lo, f.hi, f.divisor, elem),
+                    )
+                }
             },
             Op::PeId(_) => upto(grid.map(|g| g.pes)),
             Op::NumPes(_) => count(grid.map(|g| g.pes)),

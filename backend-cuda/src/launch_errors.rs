@@ -1,0 +1,62 @@
+//! What a launch on a GPU asks of the launch: threads, programs, tensors with elements.
+
+use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
+use tilewright_core::launch::Grid;
+
+const THREADS: &str = "TW-E0620";
+const PROGRAMS: &str = "TW-E0621";
+const NO_ELEMENTS: &str = "TW-E0622";
+const ARGUMENTS: &str = "TW-E0623";
+
+pub const CODES: &[CodePage] = &[
+    CodePage {
+        code: THREADS,
+        title: "a thread block cannot have so many threads",
+        page: "A program runs on one thread block. It takes a power of two of threads from 32 (one warp) to 1024 (the most \
+               a GPU allows): `.threads(256)`.",
+    },
+    CodePage {
+        code: PROGRAMS,
+        title: "the grid has no programs, or more than a GPU counts",
+        page: "A launch on a GPU has 1 to 2^31 - 1 programs (sips x cubes x pes): the limit of a grid's first axis.",
+    },
+    CodePage {
+        code: NO_ELEMENTS,
+        title: "a tensor of this launch has no elements",
+        page: "The tensor says only its shape (`Tensor::shape_only`), which is enough to trace and to time on the model. \
+               Running on a GPU needs its elements.",
+    },
+    CodePage {
+        code: ARGUMENTS,
+        title: "the arguments do not fit the kernel's parameters",
+        page: "A launch built through the kernel's own function has arguments that fit. This one came from elsewhere: give \
+               one tensor a view and one number a scalar, of the parameter's element type and rank.",
+    },
+];
+
+/// # Errors
+/// Not a power of two, fewer than a warp, more than a GPU allows.
+pub(crate) fn check_threads(threads: u32) -> Result<(), Diagnostics> {
+    if threads.is_power_of_two() && (32..=1024).contains(&threads) {
+        return Ok(());
+    }
+    Err(Diagnostic::new(THREADS, format!("a thread block cannot have {threads} threads"))
+        .next("a power of two from 32 to 1024: `.threads(256)`")
+        .into())
+}
+/// # Errors
+/// None, or more than a grid has room for.
+pub(crate) fn programs(grid: Grid) -> Result<u32, Diagnostics> {
+    match grid.num_programs() {
+        Some(n) if n > 0 && n <= i32::MAX as usize => Ok(n as u32),
+        _ => Err(Diagnostic::new(PROGRAMS, format!("a GPU cannot run {grid}")).next("1 to 2147483647 programs").into()),
+    }
+}
+pub(crate) fn shape_only() -> Diagnostics {
+    Diagnostic::new(NO_ELEMENTS, "a tensor of this launch has no elements")
+        .next("make it with elements: `Tensor::from_vec`, or from an ndarray")
+        .into()
+}
+pub(crate) fn arguments() -> Diagnostics {
+    Diagnostic::new(ARGUMENTS, "the arguments do not fit the kernel's parameters").into()
+}
