@@ -6,7 +6,7 @@ use super::reg::RegLayout;
 use tilewright_core::ir::ops::{self, Op};
 use tilewright_core::ir::{Dims, Module, OpId, Type, ValueId};
 
-/// By value; `None` for scalars and views, and for what is made anew at each use.
+/// By value; `None` for scalars and views. What is made anew at each use has one too, for uses that ask for none.
 #[derive(Clone, Debug)]
 pub struct Layouts {
     of: Vec<Option<RegLayout>>,

@@ -160,7 +160,13 @@ impl Lower<'_> {
         })
     }
 
-    fn convert(&mut self, ty: Type, regs: &[Reg], from: &RegLayout, to: &RegLayout) -> Result<Vec<Reg>, Fault> {
+    pub(super) fn convert(
+        &mut self,
+        ty: Type,
+        regs: &[Reg],
+        from: &RegLayout,
+        to: &RegLayout,
+    ) -> Result<Vec<Reg>, Fault> {
         match conversion(from, to) {
             Conversion::Rename(order) => Ok(order.into_iter().map(|reg| regs[reg]).collect()),
             Conversion::Shared => {
@@ -197,7 +203,7 @@ impl Lower<'_> {
         };
         (0..to.regs()).map(|reg| read(self, reg)).collect()
     }
-    fn shared_base(&mut self, buffer: Buffer, layout: &RegLayout, pitch: &[u32], bytes: u32) -> Reg {
+    pub(super) fn shared_base(&mut self, buffer: Buffer, layout: &RegLayout, pitch: &[u32], bytes: u32) -> Reg {
         let mut base = self.body.buffer_base(buffer);
         for axis in 0..pitch.len() {
             let step: u32 = pitch[axis + 1..].iter().product::<u32>() * bytes;
@@ -225,7 +231,7 @@ pub(super) const fn space(memory: Memory) -> Space {
     }
 }
 
-fn flat(at: &[u32], pitch: &[u32]) -> u32 {
+pub(super) fn flat(at: &[u32], pitch: &[u32]) -> u32 {
     pitch.iter().zip(at).fold(0, |sum, (n, i)| sum * n + i)
 }
 

@@ -3,7 +3,7 @@
 //! which thread holds what (`layout`).
 //!
 //! `held.rs`: values in registers. `elementwise.rs`: arithmetic place by place, by family in `arith.rs`, `compare.rs`.
-//! `memory.rs`: loads and stores. `control.rs`: branches and loops. `place.rs`: ids and lengths.
+//! `memory.rs`: loads and stores. `reduce.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
 mod arith;
 mod compare;
@@ -13,6 +13,8 @@ mod errors;
 mod held;
 mod memory;
 mod place;
+mod reduce;
+mod shape;
 
 pub use errors::CODES;
 
@@ -23,6 +25,7 @@ use crate::ptx::{Body, Kernel, Op as PtxOp, Reg, Special, Src, Ty};
 use crate::shared;
 use errors::Fault;
 use held::Held;
+use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, ValueId};
@@ -166,13 +169,14 @@ impl Lower<'_> {
                 self.place(id)
             }
 
-            Op::Broadcast(_)
-            | Op::Reshape(_)
-            | Op::Trans(_)
+            Op::Broadcast(o) => self.broadcast(id, o),
+            Op::Trans(o) => self.trans(id, o),
+            Op::ReduceMax(o) => self.reduce(id, o.x, o.axis.0, Fold::Max),
+            Op::ReduceMin(o) => self.reduce(id, o.x, o.axis.0, Fold::Min),
+            Op::ReduceSum(o) => self.reduce(id, o.x, o.axis.0, Fold::Sum),
+
+            Op::Reshape(_)
             | Op::Rows(_)
-            | Op::ReduceMax(_)
-            | Op::ReduceMin(_)
-            | Op::ReduceSum(_)
             | Op::ReduceWith(_)
             | Op::ScanSum(_)
             | Op::ScanWith(_)

@@ -228,6 +228,22 @@ pub enum Op {
         b: Src,
         sel: Src,
     },
+    /// `width` bits of `a` from bit `from` on, extended by their sign or by zeros.
+    Bfe {
+        ty: Ty,
+        d: Reg,
+        a: Reg,
+        from: u32,
+        width: u32,
+    },
+    /// `into` with its bits from `from` on replaced by the low ones of `a`.
+    Bfi {
+        d: Reg,
+        a: Reg,
+        into: Reg,
+        from: u32,
+        width: u32,
+    },
     /// Halves joined into a register of twice the size, low half first.
     Pack {
         ty: Ty,

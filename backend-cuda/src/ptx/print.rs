@@ -113,6 +113,8 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
         Op::Prmt { d, a, b, sel } => {
             write!(out, "prmt.b32 {d}, {}, {}, {}", src(Ty::B32, *a), src(Ty::B32, *b), src(Ty::B32, *sel))
         }
+        Op::Bfe { ty, d, a, from, width } => write!(out, "bfe.{ty} {d}, {a}, {from}, {width}"),
+        Op::Bfi { d, a, into, from, width } => write!(out, "bfi.b32 {d}, {a}, {into}, {from}, {width}"),
         Op::Pack { ty, d, parts } => write!(out, "mov.{ty} {d}, {}", vector(parts)),
         Op::Unpack { ty, d, a } => write!(out, "mov.{ty} {}, {a}", vector(d)),
         Op::Ld { space, hint, ty, d, at } => {

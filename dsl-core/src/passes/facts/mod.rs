@@ -88,6 +88,7 @@ impl Known {
 #[derive(Clone, Debug)]
 pub struct Facts {
     of: Vec<Option<Fact>>,
+    known: Known,
 }
 
 /// Passes over the module after which carried values that still change are given up.
@@ -121,7 +122,12 @@ impl Facts {
                 break;
             }
         }
-        Facts { of: a.of }
+        Facts { of: a.of, known: known.clone() }
+    }
+    /// What divides a view's length along an axis; 0 if that is 0.
+    pub fn len_divisor(&self, m: &Module, view: ValueId, axis: u32) -> u128 {
+        let exact = self.known.len(m, view, axis).map(i128::unsigned_abs);
+        exact.or_else(|| self.known.len_fact(m, view, axis).map(|fact| fact.divisor)).unwrap_or(1)
     }
     /// What is known of an integer or truth value; `None` for other values.
     pub fn get(&self, m: &Module, v: ValueId) -> Option<Fact> {

@@ -1,27 +1,19 @@
-//! Loads and stores of views. The address of a register's element is one per-thread address plus a constant along the
-//! last axis, and a multiple of the stride along the others.
+//! An access in the terms of its tile: the address of a thread's first element, the steps between its others, and which
+//! places exist.
 
-use super::errors::Fault;
-use super::held::{held, stored};
-use super::{Done, Lower};
+use super::super::Lower;
+use super::super::errors::Fault;
 use crate::abi::Item;
 use crate::layout::RegLayout;
-use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Tern, Touch, Ty};
+use crate::ptx::{Addr, Bin, Cmp, Reg, Src, Tern, Ty};
 use tilewright_core::elem::ElemType;
-use tilewright_core::ir::ops::{self, Access};
-use tilewright_core::ir::{Module, OpId, Type};
-use tilewright_core::passes::bounds::Prover;
-
-/// Elements that an access may move at once.
-pub(super) fn vector(m: &Module, _prover: &Prover<'_>, op: OpId) -> u32 {
-    let hint = m.op(op).op.access().and_then(|at| at.vec);
-    hint.unwrap_or(1)
-}
+use tilewright_core::ir::ops::Access;
+use tilewright_core::ir::{Type, ValueId};
 
 /// An access in the terms of its tile.
-struct Window {
+pub(super) struct Window {
     /// Address of the thread's first element.
-    base: Reg,
+    pub(super) base: Reg,
     /// Bytes from one place to the next, by tile axis.
     strides: Vec<Src>,
     /// By tile axis: the places `lo..hi` exist. `None`: all of them.
@@ -31,90 +23,8 @@ struct Window {
 }
 
 impl Lower<'_> {
-    pub(super) fn load(&mut self, id: OpId, o: &ops::Load) -> Done {
-        let elem = o.to.0.elem();
-        if o.to.0.is_scalar() {
-            let address = self.element_address(&o.at, elem)?;
-            let touch = self.reads(&o.at);
-            let reg = self.from_memory(elem, touch, CacheHint::default(), Addr::reg(address, 0));
-            self.set_scalar(id, reg);
-            return Ok(());
-        }
-        let layout = self.layout(self.m.op(id).results.first)?;
-        let window = self.window(&o.at, o.to.0, &layout)?;
-        let fill = match o.fill.0 {
-            Some(fill) => self.scalar(fill)?,
-            None => Src::Imm(0),
-        };
-        let touch = self.reads(&o.at);
-        let regs = (0..layout.regs())
-            .map(|reg| {
-                let at = self.address(&window, &layout, reg);
-                match self.exists(&window, &layout, reg) {
-                    None => self.from_memory(elem, touch, CacheHint::default(), at),
-                    Some(pred) => self.load_if(elem, touch, (pred, fill), at),
-                }
-            })
-            .collect();
-        self.set_tile(id, regs);
-        Ok(())
-    }
-    /// The fill where the predicate does not hold.
-    fn load_if(&mut self, elem: ElemType, touch: Touch, (pred, fill): (Reg, Src), at: Addr) -> Reg {
-        let ty = if elem == ElemType::I1 { Ty::U32 } else { held(elem) };
-        let d = self.body.mov(super::held::bits(ty), fill);
-        let load = PtxOp::Ld { space: Space::Global, hint: CacheHint::default(), ty: stored(elem), d: vec![d], at };
-        self.body.touch(touch, Some(Guard { pred, negated: false }), load);
-        if elem == ElemType::I1 { self.body.setp(Cmp::Ne, Ty::U32, d, Src::Imm(0)) } else { d }
-    }
-    pub(super) fn store(&mut self, _: OpId, o: &ops::Store) -> Done {
-        let touch = Touch::write(Memory::View(self.view_param(o.at.view)), self.body.group());
-        let ty = self.m.ty(o.value);
-        let elem = ty.elem();
-        if ty.is_scalar() {
-            let address = self.element_address(&o.at, elem)?;
-            let value = self.scalar(o.value)?;
-            let value = match value {
-                Src::Reg(reg) => reg,
-                imm @ Src::Imm(_) => self.constant(held(elem), imm),
-            };
-            let value = self.to_memory(elem, value);
-            let tid = self.special(Special::TidX);
-            let pred = self.body.setp(Cmp::Eq, Ty::U32, tid, Src::Imm(0));
-            self.store_one(elem, touch, Some(pred), Addr::reg(address, 0), value);
-            return Ok(());
-        }
-        let layout = match self.layouts.get(o.value) {
-            Some(_) => self.layout(o.value)?,
-            None => return Err(Fault::NoValue),
-        };
-        let values = self.tile(o.value, &layout)?;
-        let window = self.window(&o.at, ty, &layout)?;
-        let first = self.is_first_holder(&layout);
-        for (reg, value) in values.into_iter().enumerate() {
-            let at = self.address(&window, &layout, reg);
-            let exists = self.exists(&window, &layout, reg);
-            let pred = match (first, exists) {
-                (Some(a), Some(b)) => Some(self.body.bin(Bin::And, Ty::Pred, a, b)),
-                (a, b) => a.or(b),
-            };
-            let value = self.to_memory(elem, value);
-            self.store_one(elem, touch, pred, at, value);
-        }
-        Ok(())
-    }
-    fn reads(&mut self, at: &Access) -> Touch {
-        Touch::read(Memory::View(self.view_param(at.view)), self.body.group())
-    }
-    fn store_one(&mut self, elem: ElemType, touch: Touch, pred: Option<Reg>, at: Addr, value: Reg) {
-        let store =
-            PtxOp::St { space: Space::Global, hint: CacheHint::default(), ty: stored(elem), at, a: vec![value] };
-        let guard = pred.map(|pred| Guard { pred, negated: false });
-        self.body.touch(touch, guard, store);
-    }
-
     /// The address of the place itself; equal in all threads.
-    fn element_address(&mut self, at: &Access, elem: ElemType) -> Result<Reg, Fault> {
+    pub(super) fn element_address(&mut self, at: &Access, elem: ElemType) -> Result<Reg, Fault> {
         let rank = at.index.len() as u32;
         let param = self.view_param(at.view);
         let mut offset: Option<Reg> = None;
@@ -135,7 +45,7 @@ impl Lower<'_> {
         })
     }
     /// An index as 64 bits.
-    fn index(&mut self, v: tilewright_core::ir::ValueId) -> Result<Src, Fault> {
+    fn index(&mut self, v: ValueId) -> Result<Src, Fault> {
         let src = self.scalar(v)?;
         Ok(match (src, self.m.ty(v)) {
             (Src::Reg(reg), Type::Scalar(ElemType::I32)) => self.body.cvt(Ty::S64, Ty::S32, reg).into(),
@@ -149,7 +59,7 @@ impl Lower<'_> {
         }
     }
 
-    fn window(&mut self, at: &Access, ty: Type, layout: &RegLayout) -> Result<Window, Fault> {
+    pub(super) fn window(&mut self, at: &Access, ty: Type, layout: &RegLayout) -> Result<Window, Fault> {
         let (elem, dims) = (ty.elem(), ty.dims().ok_or(Fault::NoValue)?);
         let (rank, skipped) = (at.index.len() as u32, at.index.len() - dims.rank());
         let mut base = self.element_address(at, elem)?;
@@ -214,7 +124,7 @@ impl Lower<'_> {
         };
         Ok(Some((lo, hi)))
     }
-    fn address(&mut self, window: &Window, layout: &RegLayout, reg: usize) -> Addr {
+    pub(super) fn address(&mut self, window: &Window, layout: &RegLayout, reg: usize) -> Addr {
         let (mut base, mut offset) = (window.base, 0i64);
         for (axis, at) in layout.reg_coord(reg).iter().enumerate().take(window.strides.len()) {
             match window.strides[axis] {
@@ -226,7 +136,7 @@ impl Lower<'_> {
         Addr::reg(base, offset)
     }
     /// Whether a register's element exists; `None`: surely.
-    fn exists(&mut self, window: &Window, layout: &RegLayout, reg: usize) -> Option<Reg> {
+    pub(super) fn exists(&mut self, window: &Window, layout: &RegLayout, reg: usize) -> Option<Reg> {
         let coord = layout.reg_coord(reg);
         let mut all: Option<Reg> = None;
         for (axis, inside) in window.inside.iter().enumerate() {

@@ -1,0 +1,52 @@
+//! How many elements an access may move at once: those of a vector are aligned together, and exist together or not at all.
+
+use tilewright_core::ir::ops::Access;
+use tilewright_core::ir::{Dims, Module, Op, OpId, Type, ValueId};
+use tilewright_core::passes::bounds::Prover;
+use tilewright_core::passes::facts::Facts;
+
+/// Bytes that one instruction moves for a thread. Memory from a device's allocator is aligned to more.
+const MAX_BYTES: u64 = 16;
+
+/// A power of two; the author's hint can only lower it.
+pub fn vector(m: &Module, prover: &Prover<'_>, op: OpId) -> u32 {
+    let data = m.op(op);
+    let (Some(at), Some(ty)) = (data.op.access(), moved(m, op)) else { return 1 };
+    let Some(dims) = ty.dims().filter(|dims| dims.rank() > 0) else { return 1 };
+    // An atomic takes one element.
+    if matches!(data.op, Op::AtomicAdd(_) | Op::AtomicMax(_)) {
+        return 1;
+    }
+    let hint = at.vec.unwrap_or(u32::MAX).max(1);
+    let most = (MAX_BYTES / ty.elem().bytes()).min(u64::from(hint)) as u32;
+    let divisor = common_divisor(m, prover.facts(), at, dims);
+    let mut width = 1;
+    while width * 2 <= most && divisor.is_multiple_of(u128::from(width) * 2) {
+        width *= 2;
+    }
+    width
+}
+
+fn moved(m: &Module, op: OpId) -> Option<Type> {
+    match &m.op(op).op {
+        Op::Load(o) => Some(o.to.0),
+        Op::Store(o) => Some(m.ty(o.value)),
+        Op::AtomicAdd(o) => Some(m.ty(o.value)),
+        Op::AtomicMax(o) => Some(m.ty(o.value)),
+        _ => None,
+    }
+}
+
+/// Divides every number that decides where a run of elements begins, or which of them exist.
+fn common_divisor(m: &Module, facts: &Facts, at: &Access, dims: Dims) -> u128 {
+    let of = |v: ValueId| facts.get(m, v).map_or(1, |fact| fact.divisor);
+    let last = at.index.len() - 1;
+    let mut all = vec![u128::from(dims.as_slice()[dims.rank() - 1]), of(at.index[last])];
+    // The length of the last axis: rows begin at multiples of it, and the last elements end there.
+    all.push(facts.len_divisor(m, at.view, last as u32));
+    all.extend(at.limits.iter().filter(|(axis, _)| *axis as usize + 1 == dims.rank()).map(|(_, n)| of(*n)));
+    all.into_iter().fold(0, gcd)
+}
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
