@@ -2,8 +2,8 @@
 
 use super::Lower;
 use super::errors::Fault;
-use super::held::held;
-use crate::ptx::{Bin, Op as PtxOp, Reg, Round, Src, Ty};
+use super::held::{bits, held};
+use crate::ptx::{Bin, Cmp, Op as PtxOp, Reg, Round, Src, Tern, Ty, Un};
 use tilewright_core::elem::{ElemType, Kind};
 use tilewright_core::ir::Op;
 
@@ -27,6 +27,96 @@ impl Lower<'_> {
         let (a, b) = (self.operand(elem, a), self.operand(elem, b));
         let reg = self.body.bin(bin, held(elem), a, b);
         Ok(self.wrapped(elem, reg))
+    }
+    /// Truncates; by zero 0, MIN / -1 is MIN. What the instruction does with these two is not defined.
+    pub(super) fn quotient(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
+        if elem.kind() == Kind::Float {
+            return match elem {
+                ElemType::F64 => self.body.bin(Bin::DivRn, Ty::F64, a, b),
+                // Rounded twice, as if once: f32 has more than twice the bits and two.
+                _ => self.through_f32(elem, &[a, b], |cx, args| cx.body.bin(Bin::DivRn, Ty::F32, args[0], args[1])),
+            };
+        }
+        let ty = held(elem);
+        let (zero, by) = self.divisor(elem, b);
+        let quotient = self.body.bin(Bin::Div, ty, a, by);
+        let quotient = match self.minus_one(elem, b) {
+            Some(minus_one) => {
+                let negated = self.body.bin(Bin::Sub, ty, Src::Imm(0), a);
+                self.body.selp(bits(ty), negated, quotient, minus_one)
+            }
+            None => quotient,
+        };
+        let quotient = self.body.selp(bits(ty), Src::Imm(0), quotient, zero);
+        self.wrapped(elem, quotient)
+    }
+    /// `a - (a / b) * b`: by zero 0, MIN % -1 is 0.
+    pub(super) fn remainder(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
+        let ty = held(elem);
+        let (zero, by) = self.divisor(elem, b);
+        let rest = self.body.bin(Bin::Rem, ty, a, by);
+        // By the 1 that stands for 0 and -1 the rest is 0 as it is.
+        let _ = zero;
+        rest
+    }
+    /// Whether a divisor is zero; and the divisor, with 1 in the place of 0 and of a signed -1.
+    fn divisor(&mut self, elem: ElemType, b: Src) -> (Reg, Reg) {
+        let ty = held(elem);
+        let zero = self.body.setp(Cmp::Eq, ty, b, Src::Imm(0));
+        let by = self.body.selp(bits(ty), Src::Imm(1), b, zero);
+        match self.minus_one(elem, b) {
+            Some(minus_one) => (zero, self.body.selp(bits(ty), Src::Imm(1), by, minus_one)),
+            None => (zero, by),
+        }
+    }
+    fn minus_one(&mut self, elem: ElemType, b: Src) -> Option<Reg> {
+        (elem.kind() == Kind::Signed).then(|| self.body.setp(Cmp::Eq, held(elem), b, Src::Imm(u64::MAX)))
+    }
+    pub(super) fn mul_hi(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
+        let ty = held(elem);
+        if elem.bits() >= 32 {
+            return self.body.bin(Bin::MulHi, ty, a, b);
+        }
+        let product = self.body.bin(Bin::MulLo, ty, a, b);
+        let high = self.body.bin(Bin::Shr, ty, product, Src::Imm(u64::from(elem.bits())));
+        self.wrapped(elem, high)
+    }
+    pub(super) fn fused(&mut self, elem: ElemType, a: Src, b: Src, c: Src) -> Reg {
+        let (a, b, c) = (self.operand(elem, a), self.operand(elem, b), self.operand(elem, c));
+        self.body.tern(Tern::FmaRn, held(elem), a, b, c)
+    }
+    /// A NaN loses against a number; -0 is below +0.
+    pub(super) fn extremum(&mut self, op: Bin, elem: ElemType, a: Src, b: Src) -> Reg {
+        let (a, b) = (self.operand(elem, a), self.operand(elem, b));
+        self.body.bin(op, held(elem), a, b)
+    }
+    /// NaN if either is.
+    pub(super) fn extremum_nan(&mut self, op: Bin, elem: ElemType, a: Src, b: Src) -> Reg {
+        if elem != ElemType::F64 {
+            let op = if op == Bin::Max { Bin::MaxNan } else { Bin::MinNan };
+            return self.extremum(op, elem, a, b);
+        }
+        let number = self.body.bin(op, Ty::F64, a, b);
+        let nan = self.body.setp(Cmp::Nan, Ty::F64, a, b);
+        self.body.selp(Ty::B64, Src::Imm(f64::NAN.to_bits()), number, nan)
+    }
+    /// Floats change their sign bit only.
+    pub(super) fn negated(&mut self, elem: ElemType, x: Src) -> Reg {
+        if elem.kind() == Kind::Float {
+            return self.body.bin(Bin::Xor, bits(held(elem)), x, Src::Imm(sign(elem)));
+        }
+        let reg = self.body.bin(Bin::Sub, held(elem), Src::Imm(0), x);
+        self.wrapped(elem, reg)
+    }
+    pub(super) fn absolute(&mut self, elem: ElemType, x: Src) -> Reg {
+        match elem.kind() {
+            Kind::Float => self.body.bin(Bin::And, bits(held(elem)), x, Src::Imm(sign(elem) - 1)),
+            Kind::Signed => {
+                let reg = self.body.un(Un::Abs, held(elem), x);
+                self.wrapped(elem, reg)
+            }
+            _ => self.body.mov(bits(held(elem)), x),
+        }
     }
     /// An immediate that the instruction can take; f16 has none.
     pub(super) fn operand(&mut self, elem: ElemType, a: Src) -> Src {
@@ -100,4 +190,9 @@ impl Lower<'_> {
             }
         }
     }
+}
+
+/// The sign bit of a float.
+const fn sign(elem: ElemType) -> u64 {
+    1 << (elem.bits() - 1)
 }

@@ -42,7 +42,9 @@ impl Lower<'_> {
         let none = self.body.setp(Cmp::Ge, ty, counter, hi);
         self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: end, uniform: true });
         self.body.emit(PtxOp::Label(turn));
+        self.enter_loop(&[o.body], Some((*index, o.range.step)));
         self.region(o.body)?;
+        self.leave_loop();
         self.hand_over(id, &body.yields, args.iter().copied(), &carried)?;
         let left = self.body.bin(Bin::Sub, ty, hi, counter);
         let more = self.body.setp(Cmp::Gt, unsigned(ty), left, step);
@@ -58,12 +60,14 @@ impl Lower<'_> {
         let carried = self.start(id, &o.carry.0, &cond.args)?;
         let (turn, end) = (self.body.label(), self.body.label());
         self.body.emit(PtxOp::Label(turn));
+        self.enter_loop(&[o.cond, o.body], None);
         self.region(o.cond)?;
         let Some(go_on) = cond.yields.first() else { return Ok(()) };
         let go_on = self.scalar(*go_on).map_err(|fault| fault.diagnostic(m, id))?;
         let pred = self.predicate(go_on);
         self.jump_unless(pred, end);
         self.region(o.body)?;
+        self.leave_loop();
         self.hand_over(id, &body.yields, cond.args.iter().copied(), &carried)?;
         self.body.emit(PtxOp::Bra { to: turn, uniform: true });
         self.body.emit(PtxOp::Label(end));

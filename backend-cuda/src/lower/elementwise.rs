@@ -3,7 +3,7 @@
 
 use super::errors::Fault;
 use super::{Done, Lower};
-use crate::ptx::{Reg, Src};
+use crate::ptx::{Bin, Reg, Src};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Op, OpId};
 
@@ -33,14 +33,34 @@ impl Lower<'_> {
 
     /// One element of the result. `elem`: of the operands; `to`: of the result.
     pub(super) fn at_a_place(&mut self, op: &Op, elem: ElemType, to: ElemType, args: &[Src]) -> Result<Reg, Fault> {
-        match (op, args) {
-            (Op::Add(_) | Op::Sub(_) | Op::Mul(_), [a, b]) => self.sum_or_product(op, elem, *a, *b),
-            (Op::Cmp(o), [a, b]) => Ok(self.compare(o.pred, elem, *a, *b)),
-            (Op::Select(_), [mask, a, b]) => Ok(self.select(elem, *mask, *a, *b)),
-            (other, _) => {
-                let _ = to;
-                Err(Fault::NotLowered { mnemonic: other.mnemonic() })
-            }
-        }
+        Ok(match (op, args) {
+            (Op::Add(_) | Op::Sub(_) | Op::Mul(_), [a, b]) => return self.sum_or_product(op, elem, *a, *b),
+            (Op::Div(_), [a, b]) => self.quotient(elem, *a, *b),
+            (Op::Rem(_), [a, b]) => self.remainder(elem, *a, *b),
+            (Op::MulHi(_), [a, b]) => self.mul_hi(elem, *a, *b),
+            (Op::Fma(_), [a, b, c]) => self.fused(elem, *a, *b, *c),
+            (Op::Maximum(_), [a, b]) => self.extremum(Bin::Max, elem, *a, *b),
+            (Op::Minimum(_), [a, b]) => self.extremum(Bin::Min, elem, *a, *b),
+            (Op::MaxNan(_), [a, b]) => self.extremum_nan(Bin::Max, elem, *a, *b),
+            (Op::MinNan(_), [a, b]) => self.extremum_nan(Bin::Min, elem, *a, *b),
+            (Op::Neg(_), [x]) => self.negated(elem, *x),
+            (Op::Abs(_), [x]) => self.absolute(elem, *x),
+            (Op::And(_), [a, b]) => self.bitwise(Bin::And, elem, *a, *b),
+            (Op::Or(_), [a, b]) => self.bitwise(Bin::Or, elem, *a, *b),
+            (Op::Xor(_), [a, b]) => self.bitwise(Bin::Xor, elem, *a, *b),
+            (Op::Not(_), [x]) => self.not(elem, *x),
+            (Op::Shl(_), [a, n]) => self.shift(Bin::Shl, elem, *a, *n),
+            (Op::Shr(_), [a, n]) => self.shift(Bin::Shr, elem, *a, *n),
+            (Op::Cmp(o), [a, b]) => self.compare(o.pred, elem, *a, *b),
+            (Op::Select(_), [mask, a, b]) => self.select(elem, *mask, *a, *b),
+            (Op::Cast(_), [x]) => return self.cast(elem, to, *x),
+            (Op::Bitcast(_), [x]) => self.bitcast(elem, to, *x),
+            (Op::Floor(_), [x]) => self.floor(elem, *x),
+            (Op::Sqrt(_), [x]) => self.sqrt(elem, *x),
+            (Op::Rsqrt(_), [x]) => self.rsqrt(elem, *x),
+            (Op::Exp(_), [x]) if elem != ElemType::F64 => self.through_f32(elem, &[*x], |cx, x| cx.exp(x[0])),
+            (Op::Exp2(_), [x]) if elem != ElemType::F64 => self.through_f32(elem, &[*x], |cx, x| cx.exp2(x[0])),
+            (other, _) => return Err(Fault::NotLowered { mnemonic: other.mnemonic() }),
+        })
     }
 }

@@ -2,15 +2,19 @@
 //! registers in the order of its layout. Each family of ops has a file. Not here: what instructions look like (`ptx`),
 //! which thread holds what (`layout`).
 //!
-//! `held.rs`: values in registers. `elementwise.rs`: arithmetic place by place, by family in `arith.rs`, `compare.rs`.
+//! `held.rs`: values in registers. `elementwise.rs`: ops place by place, by family in `arith.rs`, `bits.rs`, `compare.rs`,
+//! `cast.rs`, `math.rs`.
 //! `memory.rs`: loads and stores. `reduce.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
 mod arith;
+mod bits;
+mod cast;
 mod compare;
 mod control;
 mod elementwise;
 mod errors;
 mod held;
+mod math;
 mod memory;
 mod place;
 mod reduce;
@@ -42,6 +46,10 @@ struct Lower<'m> {
     body: Body,
     abi: Abi,
     values: Vec<Option<Held>>,
+    /// The loops around the current op, outermost first: index, and what its turns are at least apart.
+    loops: Vec<Option<(ValueId, u128)>>,
+    /// The ops in the outermost of them.
+    outermost_loop: Option<(u32, u32)>,
     /// Registers that stand for a whole kernel: parameters, ids.
     entry: FxHashMap<Item, Reg>,
     specials: FxHashMap<Special, Reg>,
@@ -75,6 +83,8 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<(Kernel, 
         body: Body::default(),
         abi: Abi::default(),
         values: vec![None; m.num_values()],
+        loops: Vec::new(),
+        outermost_loop: None,
         entry: FxHashMap::default(),
         specials: FxHashMap::default(),
     };

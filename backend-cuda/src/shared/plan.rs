@@ -27,6 +27,9 @@ impl Plan {
     }
 }
 
+/// Buffers that together take no more than this lie apart in any case: sharing a place costs a barrier.
+const SMALL: u32 = 8 * 1024;
+
 /// First fit by descending size, over the instructions between the first and the last touch of each buffer. A buffer is
 /// written before it is read in every turn of a loop, so its life never goes around one.
 pub fn plan(body: &Body) -> Plan {
@@ -43,6 +46,7 @@ pub fn plan(body: &Body) -> Plan {
     let mut order: Vec<usize> = (0..buffers.len()).filter(|b| life[*b].is_some()).collect();
     order.sort_by_key(|b| (std::cmp::Reverse(buffers[*b].0), *b));
     let mut plan = Plan { offsets: vec![0; buffers.len()], bytes: 0, sizes: buffers.iter().map(|(n, _)| *n).collect() };
+    let small = order.iter().map(|b| buffers[*b].0.next_multiple_of(buffers[*b].1)).sum::<u32>() <= SMALL;
     let mut placed: Vec<usize> = Vec::new();
     for b in order {
         let (bytes, align) = buffers[b];

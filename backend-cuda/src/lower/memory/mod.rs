@@ -1,6 +1,7 @@
 //! Loads and stores of views: as many elements at once as is known to be aligned and to exist together.
-//! `width.rs`: how many that is. `window.rs`: addresses and which places exist.
+//! `width.rs`: how many that is. `apart.rs`: whether a loop's turns collide. `window.rs`: addresses and which places exist.
 
+mod apart;
 mod width;
 mod window;
 
@@ -13,7 +14,7 @@ use crate::layout::RegLayout;
 use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::ops::{self, Access};
-use tilewright_core::ir::{OpId, ValueId};
+use tilewright_core::ir::{Dims, OpId, ValueId};
 
 impl Lower<'_> {
     pub(super) fn load(&mut self, id: OpId, o: &ops::Load) -> Done {
@@ -42,8 +43,11 @@ impl Lower<'_> {
         Ok(())
     }
     pub(super) fn store(&mut self, id: OpId, o: &ops::Store) -> Done {
-        let touch = Touch::write(Memory::View(self.view_param(o.at.view)), self.body.group());
         let ty = self.m.ty(o.value);
+        let touch = Touch {
+            apart: self.is_apart(&o.at, ty.dims().unwrap_or(Dims::SCALAR)),
+            ..Touch::write(Memory::View(self.view_param(o.at.view)), self.body.group())
+        };
         let elem = ty.elem();
         if ty.is_scalar() {
             let address = self.element_address(&o.at, elem)?;
