@@ -50,8 +50,9 @@ pub fn plan(body: &Body) -> Plan {
     let mut placed: Vec<usize> = Vec::new();
     for b in order {
         let (bytes, align) = buffers[b];
-        let meets =
-            |other: &&usize| matches!((life[b], life[**other]), (Some((a, z)), Some((c, y))) if a <= y && c <= z);
+        let meets = |other: &&usize| {
+            small || matches!((life[b], life[**other]), (Some((a, z)), Some((c, y))) if a <= y && c <= z)
+        };
         let mut taken: Vec<(u32, u32)> =
             placed.iter().filter(meets).map(|o| (plan.offsets[*o], plan.offsets[*o] + plan.sizes[*o])).collect();
         taken.sort_unstable();
