@@ -4,6 +4,7 @@
 //! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at launch. `target.rs`: GPUs. Knows the core, and no other backend.
 
 pub mod abi;
+pub mod emulator;
 pub mod launch;
 pub mod layout;
 pub mod lower;
@@ -20,4 +21,4 @@ pub use target::Target;
 use tilewright_core::diag::CodePage;
 
 /// The pages of this crate's error codes, a table per module.
-pub const CODES: &[&[CodePage]] = &[lower::CODES, launch_errors::CODES];
+pub const CODES: &[&[CodePage]] = &[lower::CODES, launch_errors::CODES, emulator::CODES];

@@ -1,0 +1,91 @@
+//! The emulator as a device: the same text, the same parameter block, on a CPU.
+
+use crate::compile::Compiled;
+use crate::launch::{Address, Device};
+use crate::target::Target;
+use std::sync::Arc;
+use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
+use tilewright_core::ir::LocId;
+use tilewright_ptx_emu::{Fault, Kind, Launch, Limits, Memory, Module, run};
+
+/// A device that runs PTX on the CPU.
+#[derive(Clone, Debug)]
+pub struct Emulator {
+    target: Target,
+    memory: Memory,
+    pub limits: Limits,
+}
+
+/// Bytes that an emulated device has.
+const MEMORY: u64 = 4 << 30;
+
+const FAULT: &str = "TW-E0660";
+
+pub const CODES: &[CodePage] = &[CodePage {
+    code: FAULT,
+    title: "the emulated GPU met something that a GPU leaves undefined",
+    page: "The emulator ran the kernel's PTX and found an access outside every tensor, a read of memory that nobody wrote, a \
+           race in shared memory, a barrier that not all threads reach, or an instruction it does not know. The compiler \
+           should not emit such code: please report the kernel and the command. If the module came from a `.tir` file, \
+           check its accesses with `--target reference` first.",
+}];
+
+impl Emulator {
+    pub fn new(target: Target) -> Emulator {
+        Emulator { target, memory: Memory::new(MEMORY), limits: Limits::default() }
+    }
+}
+
+/// A kernel of the emulator.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    compiled: Arc<Compiled>,
+    module: Module,
+}
+
+impl Device for Emulator {
+    type Loaded = Loaded;
+
+    fn target(&self) -> Target {
+        self.target
+    }
+    fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
+        let module = Module::parse(&compiled.printed.text).map_err(|fault| told(&compiled, &fault))?;
+        Ok(Loaded { compiled, module })
+    }
+    fn alloc(&mut self, bytes: u64) -> Result<Address, Diagnostics> {
+        self.memory.alloc(bytes).map(Address).map_err(memory)
+    }
+    fn free(&mut self, at: Address) {
+        self.memory.free(at.0);
+    }
+    fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics> {
+        self.memory.write(at.0, bytes).map_err(memory)
+    }
+    fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
+        self.memory.read(at.0, bytes).map_err(memory)
+    }
+    fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
+        let told = |fault| told(&kernel.compiled, &fault);
+        let entry = kernel.module.entry(&kernel.compiled.kernel.name).map_err(told)?;
+        let launch = Launch { blocks: programs, shared_bytes: kernel.compiled.kernel.shared_bytes, params };
+        run(entry, &launch, &mut self.memory, self.limits).map(|_| ()).map_err(told)
+    }
+}
+
+fn memory(kind: Kind) -> Diagnostics {
+    Diagnostic::new(FAULT, kind.to_string()).into()
+}
+/// With the kernel's line that the PTX came from.
+fn told(compiled: &Compiled, fault: &Fault) -> Diagnostics {
+    let line = (fault.line as usize).checked_sub(1);
+    let loc = line.and_then(|at| compiled.printed.lines.get(at)).copied().unwrap_or(LocId::UNKNOWN);
+    let mut told = Diagnostic::new(FAULT, fault.kind.to_string()).at(&compiled.module, loc, "");
+    if fault.line > 0 {
+        told = told.note(format!("line {} of the PTX: {}", fault.line, fault.statement));
+    }
+    if let Some((block, thread)) = fault.thread {
+        told = told.note(format!("block {block}, thread {thread}"));
+    }
+    told.into()
+}

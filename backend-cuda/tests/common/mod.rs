@@ -1,0 +1,83 @@
+//! One module on the reference interpreter and on the emulator: the same tensors, compared element by element.
+
+use std::sync::Arc;
+use tilewright_core::data::Data;
+use tilewright_core::elem::ElemType;
+use tilewright_core::interp::Interp;
+use tilewright_core::ir::{Literal, Module, Type, text};
+use tilewright_core::launch::{Arg, Backend, Grid, LaunchConfig, Ready};
+use tilewright_core::placement::Placement;
+use tilewright_core::tensor::AnyTensor;
+use tilewright_cuda::Target;
+use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::launch::{Variants, execute};
+
+pub fn parse(tir: &str) -> Arc<Module> {
+    Arc::new(text::parse(tir, "test.tir").unwrap_or_else(|e| panic!("{e:?}")))
+}
+/// A tensor with these elements.
+pub fn tensor(elem: ElemType, dims: &[usize], data: Data) -> AnyTensor {
+    AnyTensor::new(elem, dims.to_vec(), Some(data), Placement::default())
+}
+/// Numbers of a small range that every element type holds, different at neighbouring places.
+pub fn some(elem: ElemType, dims: &[usize]) -> AnyTensor {
+    let len = dims.iter().product();
+    let mut data = Data::zeros(elem, len);
+    for i in 0..len {
+        let n = (i * 7919 % 101) as i128 - 50;
+        let literal = Literal::float(elem, n as f64 / 8.0).or(Literal::int(elem, n)).or(Literal::int(elem, n + 50));
+        data.set(i, literal.unwrap_or(Literal { elem, bits: (n & 1) as u64 }));
+    }
+    tensor(elem, dims, data)
+}
+
+/// What the views hold after a run on the interpreter, and after one on the emulator.
+pub fn both(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> (Vec<AnyTensor>, Vec<AnyTensor>) {
+    let module = parse(tir);
+    let config = LaunchConfig { grid, queue_depth: None, threads: Some(threads) };
+    let mut reference: Vec<Value> = args.to_vec();
+    let ready = Ready { module: module.clone(), args: bind(&module, &mut reference), config };
+    Interp::default().execute(ready).unwrap_or_else(|e| panic!("interpreter: {e}"));
+    let mut emulated: Vec<Value> = args.to_vec();
+    let ready = Ready { module: module.clone(), args: bind(&module, &mut emulated), config };
+    let (mut device, mut variants) = (Emulator::new(Target::Sm90a), Variants::default());
+    execute(&mut device, &mut variants, ready).unwrap_or_else(|e| panic!("emulator: {e}"));
+    (tensors(reference), tensors(emulated))
+}
+
+#[derive(Clone, Debug)]
+pub enum Value {
+    Tensor(AnyTensor),
+    Scalar(Literal),
+}
+
+fn bind<'a>(m: &Module, values: &'a mut [Value]) -> Vec<Arg<'a>> {
+    fn arg(ty: Type, value: &mut Value) -> Arg<'_> {
+        match value {
+            Value::Tensor(t) => match ty {
+                Type::View(view) if view.writable => Arg::ViewMut(t),
+                _ => Arg::View(t),
+            },
+            Value::Scalar(lit) => Arg::Scalar(*lit),
+        }
+    }
+    m.params.iter().zip(values).map(|(param, value)| arg(m.ty(*param), value)).collect()
+}
+fn tensors(values: Vec<Value>) -> Vec<AnyTensor> {
+    let tensor = |value| match value {
+        Value::Tensor(t) => Some(t),
+        Value::Scalar(_) => None,
+    };
+    values.into_iter().filter_map(tensor).collect()
+}
+
+/// The first element that differs in more than `ulps`, if there is one.
+pub fn difference(a: &AnyTensor, b: &AnyTensor, ulps: u64) -> Option<String> {
+    let (a, b) = (a.data.as_ref()?, b.data.as_ref()?);
+    let far = |i: usize| {
+        let (x, y) = (a.get(i), b.get(i));
+        let nan = |l: Literal| l.as_float().is_some_and(f64::is_nan);
+        x.bits.abs_diff(y.bits) > ulps && !(nan(x) && nan(y))
+    };
+    (0..a.len()).find(|i| far(*i)).map(|i| format!("element {i}: {:?}, the interpreter has {:?}", b.get(i), a.get(i)))
+}
