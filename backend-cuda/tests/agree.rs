@@ -20,7 +20,9 @@ fn view(elem: ElemType, dims: &[usize]) -> Value {
 
 #[test]
 fn a_vector_of_any_length_is_added() {
-    for elem in [ElemType::F32, ElemType::BF16, ElemType::F16, ElemType::F64, ElemType::I32, ElemType::I8, ElemType::U16] {
+    for elem in
+        [ElemType::F32, ElemType::BF16, ElemType::F16, ElemType::F64, ElemType::I32, ElemType::I8, ElemType::U16]
+    {
         let zero = if elem.as_float_zero() { "0.0" } else { "0" };
         let tir = format!(
             "kernel @add(%x: view<?x{elem}>, %y: view<?x{elem}>, %z: view_mut<?x{elem}>) {{
@@ -79,4 +81,17 @@ fn rows_are_divided_by_the_sum_of_their_exponentials() {
     for n in [1, 3, 64, 100, 1000] {
         agrees(&tir(n), &[view(ElemType::F32, &[9, n]), view(ElemType::F32, &[9, n])], 16);
     }
+}
+
+#[test]
+fn a_scalar_argument_scales_a_vector() {
+    let tir = "kernel @scale(%x: view<?xf32>, %y: view_mut<?xf32>, %a: f32) {
+  %0 = load %x[0] else 0.0 : tile<100xf32>
+  %1 = splat %a : tile<100xf32>
+  %2 = mul %0, %1 : tile<100xf32>
+  store inside %y[0], %2
+}
+";
+    let a = Value::Scalar(2.5f32.into());
+    agrees(tir, &[view(ElemType::F32, &[77]), view(ElemType::F32, &[77]), a], 0);
 }

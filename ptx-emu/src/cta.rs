@@ -99,7 +99,7 @@ impl<'l> Cta<'l> {
                 moved = true;
                 let mut run =
                     Run { setup: self.setup, warp: &mut self.warps[at], shared: &mut self.shared, memory, steps };
-                run.to_barrier()?;
+                run.until_barrier()?;
             }
             let alive = self.warps.iter().filter(|warp| warp.alive != 0).count();
             let waiting = self.warps.iter().filter(|warp| warp.at_barrier && warp.alive != 0).count();
@@ -127,7 +127,7 @@ struct Run<'r, 'l> {
 }
 
 impl Run<'_, '_> {
-    fn to_barrier(&mut self) -> Result<(), Fault> {
+    fn until_barrier(&mut self) -> Result<(), Fault> {
         let entry = self.setup.entry;
         loop {
             let Some((pc, mask)) = self.behind() else { return Ok(()) };

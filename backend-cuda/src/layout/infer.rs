@@ -114,7 +114,7 @@ impl Classes {
                 Op::Composite(o) => {
                     data.results.iter().zip(&m.region(o.body).yields).for_each(|(v, y)| classes.join(m, v, *y));
                 }
-                op if is_elementwise(op) => {
+                op if op.is_elementwise() || matches!(op, Op::ScanSum(_) | Op::ScanWith(_)) => {
                     op.each_operand(&mut |v| classes.join(m, data.results.first, v));
                 }
                 _ => {}
@@ -158,20 +158,5 @@ pub fn is_anew(m: &Module, v: ValueId) -> bool {
     match m.def(v) {
         tilewright_core::ir::Def::Result(op, _) => matches!(m.op(op).op, Op::Splat(_) | Op::Iota(_)),
         _ => false,
-    }
-}
-
-/// Ops whose result at a place depends on the operands at that place alone.
-pub fn is_elementwise(op: &Op) -> bool {
-    use Op::*;
-    match op {
-        Add(_) | Sub(_) | Mul(_) | Div(_) | Rem(_) | MulHi(_) | Fma(_) | Maximum(_) | Minimum(_) | MaxNan(_)
-        | MinNan(_) | Neg(_) | Abs(_) | And(_) | Or(_) | Xor(_) | Not(_) | Shl(_) | Shr(_) | Exp(_) | Exp2(_)
-        | Log(_) | Log2(_) | Sqrt(_) | Rsqrt(_) | Tanh(_) | Erf(_) | Sin(_) | Cos(_) | Floor(_) | Cmp(_)
-        | Select(_) | Cast(_) | Bitcast(_) | ScanSum(_) | ScanWith(_) => true,
-        Splat(_) | Broadcast(_) | Iota(_) | Reshape(_) | Trans(_) | Rows(_) | ReduceMax(_) | ReduceMin(_)
-        | ReduceSum(_) | ReduceWith(_) | Dot(_) | Load(_) | Store(_) | AtomicAdd(_) | AtomicMax(_) | Len(_)
-        | PeId(_) | CubeId(_) | NumPes(_) | NumCubes(_) | ProgramId(_) | NumPrograms(_) | Send(_) | Recv(_)
-        | Barrier(_) | Keep(_) | Print(_) | Assert(_) | If(_) | For(_) | While(_) | Composite(_) => false,
     }
 }

@@ -16,8 +16,8 @@ impl Lower<'_> {
         Ok(match (from.kind(), to.kind()) {
             _ if from == to => x,
             (Kind::Storage, _) | (_, Kind::Storage) => return Err(Fault::NotLowered { mnemonic: "cast" }),
-            (_, Kind::Bool) => self.to_bool(from, x),
-            (Kind::Bool, _) => self.from_bool(to, x),
+            (_, Kind::Bool) => self.truth_of(from, x),
+            (Kind::Bool, _) => self.number_of_truth(to, x),
             (Kind::Float, Kind::Float) => self.float_to_float(from, to, x),
             (Kind::Float, _) => self.float_to_int(from, to, x),
             (_, Kind::Float) => self.int_to_float(from, to, x),
@@ -25,7 +25,7 @@ impl Lower<'_> {
         })
     }
     /// NaN is not zero.
-    fn to_bool(&mut self, from: ElemType, x: Reg) -> Reg {
+    fn truth_of(&mut self, from: ElemType, x: Reg) -> Reg {
         match from.kind() {
             Kind::Float => {
                 let (ty, x) = if from == ElemType::F64 { (Ty::F64, x) } else { (Ty::F32, self.widen(from, x.into())) };
@@ -34,7 +34,7 @@ impl Lower<'_> {
             _ => self.body.setp(Cmp::Ne, held(from), x, Src::Imm(0)),
         }
     }
-    fn from_bool(&mut self, to: ElemType, x: Reg) -> Reg {
+    fn number_of_truth(&mut self, to: ElemType, x: Reg) -> Reg {
         let one = match to {
             ElemType::F16 => 0x3C00,
             ElemType::BF16 => 0x3F80,
@@ -140,7 +140,7 @@ impl Lower<'_> {
                 let wide = self.body.cvt(Ty::U32, Ty::U16, x);
                 self.wrapped(to, wide)
             }
-            () if from == ElemType::I1 => self.from_bool(ElemType::U8, x),
+            () if from == ElemType::I1 => self.number_of_truth(ElemType::U8, x),
             () if to == ElemType::I1 => {
                 let low = self.body.bin(Bin::And, Ty::B32, x, Src::Imm(1));
                 self.body.setp(Cmp::Ne, Ty::U32, low, Src::Imm(0))

@@ -191,7 +191,7 @@ impl Lower<'_> {
         let base = self.shared_base(buffer, from, &pitch, bytes);
         for (reg, value) in regs.iter().enumerate() {
             let at = Addr::reg(base, i64::from(flat(&from.reg_coord(reg), &pitch) * bytes));
-            let a = vec![self.to_memory(elem, *value)];
+            let a = vec![self.as_stored(elem, *value)];
             let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(elem), at, a };
             self.body.touch(Touch::write(memory, group), None, store);
         }
@@ -199,7 +199,7 @@ impl Lower<'_> {
         let base = self.shared_base(buffer, to, &pitch, bytes);
         let read = |cx: &mut Self, reg: usize| {
             let at = Addr::reg(base, i64::from(flat(&to.reg_coord(reg), &pitch) * bytes));
-            cx.from_memory(elem, Touch::read(memory, group), CacheHint::default(), at)
+            cx.load_one(elem, Touch::read(memory, group), CacheHint::default(), at)
         };
         (0..to.regs()).map(|reg| read(self, reg)).collect()
     }
@@ -213,10 +213,10 @@ impl Lower<'_> {
         base
     }
     /// A value in the form that memory holds: a truth value becomes a byte.
-    pub(super) fn to_memory(&mut self, elem: ElemType, reg: Reg) -> Reg {
+    pub(super) fn as_stored(&mut self, elem: ElemType, reg: Reg) -> Reg {
         if elem == ElemType::I1 { self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), reg) } else { reg }
     }
-    pub(super) fn from_memory(&mut self, elem: ElemType, touch: Touch, hint: CacheHint, at: Addr) -> Reg {
+    pub(super) fn load_one(&mut self, elem: ElemType, touch: Touch, hint: CacheHint, at: Addr) -> Reg {
         let wide = self.body.fresh(if elem == ElemType::I1 { Ty::U32 } else { held(elem) });
         let load = PtxOp::Ld { space: space(touch.memory), hint, ty: stored(elem), d: vec![wide], at };
         self.body.touch(touch, None, load);

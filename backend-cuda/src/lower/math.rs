@@ -8,7 +8,7 @@ use tilewright_core::elem::ElemType;
 
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// What `LOG2_E` lacks of 1 / ln 2.
-const LOG2_E_LOW: f32 = 1.925_963_1e-8;
+const LOG2_E_LOW: f32 = 1.925_963e-8;
 
 fn imm(x: f32) -> Src {
     Src::Imm(u64::from(x.to_bits()))

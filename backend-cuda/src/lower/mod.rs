@@ -164,6 +164,7 @@ impl Lower<'_> {
             | Op::Sin(_)
             | Op::Cos(_)
             | Op::Floor(_)
+            | Op::RoundEven(_)
             | Op::Cmp(_)
             | Op::Select(_)
             | Op::Cast(_)

@@ -22,12 +22,12 @@ impl Lower<'_> {
         let touch = self.reads(&o.at);
         if o.to.0.is_scalar() {
             let address = self.element_address(&o.at, elem)?;
-            let reg = self.from_memory(elem, touch, CacheHint::default(), Addr::reg(address, 0));
+            let reg = self.load_one(elem, touch, CacheHint::default(), Addr::reg(address, 0));
             self.set_scalar(id, reg);
             return Ok(());
         }
         let layout = self.layout(self.m.op(id).results.first)?;
-        let window = self.window(&o.at, o.to.0, &layout)?;
+        let window = self.window(id, &o.at, o.to.0, &layout)?;
         let fill = match o.fill.0 {
             Some(fill) => self.scalar(fill)?,
             None => Src::Imm(0),
@@ -59,7 +59,7 @@ impl Lower<'_> {
         }
         let layout = self.layout(o.value)?;
         let values = self.tile(o.value, &layout)?;
-        let window = self.window(&o.at, ty, &layout)?;
+        let window = self.window(id, &o.at, ty, &layout)?;
         let holder = self.is_first_holder(&layout);
         let width = self.width(id, &layout);
         for first in (0..layout.regs()).step_by(width) {
@@ -148,16 +148,16 @@ impl Lower<'_> {
     }
     fn pack(&mut self, elem: ElemType, packed: &Packing, values: &[Reg]) -> Reg {
         if packed.per_word == 1 {
-            return self.to_memory(elem, values[0]);
+            return self.as_stored(elem, values[0]);
         }
         let d = self.body.fresh(Ty::B32);
         if matches!(elem, ElemType::F16 | ElemType::BF16) {
             self.body.emit(PtxOp::Pack { ty: Ty::B32, d, parts: values.to_vec() });
             return d;
         }
-        let (mut word, width) = (self.to_memory(elem, values[0]), elem.bits());
+        let (mut word, width) = (self.as_stored(elem, values[0]), elem.bits());
         for (i, value) in values.iter().enumerate().skip(1) {
-            let value = self.to_memory(elem, *value);
+            let value = self.as_stored(elem, *value);
             let d = self.body.fresh(Ty::B32);
             self.body.emit(PtxOp::Bfi { d, a: value, into: word, from: i as u32 * width, width });
             word = d;

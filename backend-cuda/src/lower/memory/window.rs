@@ -8,7 +8,8 @@ use crate::layout::RegLayout;
 use crate::ptx::{Addr, Bin, Cmp, Reg, Src, Tern, Ty};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::ops::Access;
-use tilewright_core::ir::{Type, ValueId};
+use tilewright_core::ir::{OpId, Type, ValueId};
+use tilewright_core::passes::bounds::checked_access;
 
 /// An access in the terms of its tile.
 pub(super) struct Window {
@@ -59,12 +60,15 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn window(&mut self, at: &Access, ty: Type, layout: &RegLayout) -> Result<Window, Fault> {
+    pub(super) fn window(&mut self, id: OpId, at: &Access, ty: Type, layout: &RegLayout) -> Result<Window, Fault> {
         let (elem, dims) = (ty.elem(), ty.dims().ok_or(Fault::NoValue)?);
         let (rank, skipped) = (at.index.len() as u32, at.index.len() - dims.rank());
         let mut base = self.element_address(at, elem)?;
         let (mut strides, mut inside, mut thread) = (Vec::new(), Vec::new(), Vec::new());
-        let open = self.prover.open_axes(at, ty);
+        // What is checked at launch, and held there, is inside.
+        let held = checked_access(self.m, id).is_some() && !self.checked[id.index()];
+        let open = if held { Vec::new() } else { self.prover.open_axes(id, at, ty) };
+        let open: Vec<usize> = open.iter().map(|open| open.axis).collect();
         for (axis, n) in dims.as_slice().iter().enumerate() {
             let stride = match self.view_stride(at.view, (skipped + axis) as u32, rank) {
                 Src::Imm(one) => Src::Imm(one * elem.bytes()),

@@ -249,6 +249,18 @@ impl Op {
             _ => None,
         }
     }
+    /// Whether the result at a place depends on the operands at that place alone.
+    pub fn is_elementwise(&self) -> bool {
+        match self {
+            family::arithmetic!() | family::bits!() | family::math!() | family::choice!() | family::conversion!() => {
+                true
+            }
+            family::shape!() | family::reduction!() | family::product!() | family::memory!() | family::place!() => {
+                false
+            }
+            family::messages!() | family::observation!() | family::control!() => false,
+        }
+    }
     /// Whether the op holds regions.
     pub fn has_regions(&self) -> bool {
         let mut any = false;
