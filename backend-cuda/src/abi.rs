@@ -19,12 +19,15 @@ pub enum Item {
     Records,
     /// The address of the print buffer, 8 bytes.
     Prints,
+    /// A number that no 32-bit value equals, 8 bytes; what `keep` compares with.
+    Never,
 }
 
 impl Item {
     pub const fn bytes(self) -> u32 {
         match self {
-            Item::Pointer { .. } | Item::Len { .. } | Item::Stride { .. } | Item::Records | Item::Prints => 8,
+            Item::Pointer { .. } | Item::Len { .. } | Item::Stride { .. } => 8,
+            Item::Records | Item::Prints | Item::Never => 8,
             Item::Scalar { elem, .. } => elem.bytes() as u32,
             Item::NumPes => 4,
         }

@@ -44,6 +44,7 @@ pub fn bytes_of(abi: &Abi, args: &[Bound], grid: Grid, records: Address, prints:
             Item::NumPes => grid.pes as u64,
             Item::Records => records.0,
             Item::Prints => prints.0,
+            Item::Never => u64::MAX,
         };
         let (at, bytes) = (*offset as usize, item.bytes() as usize);
         out.get_mut(at..at + bytes)?.copy_from_slice(&bits.to_le_bytes()[..bytes]);

@@ -16,6 +16,7 @@ mod errors;
 mod held;
 mod math;
 mod memory;
+mod observe;
 mod place;
 mod reduce;
 mod shape;
@@ -173,6 +174,7 @@ impl Lower<'_> {
             // Made where they are used (`held.rs`), in the layout that is asked for.
             Op::Splat(_) | Op::Iota(_) => Ok(()),
 
+            Op::Keep(o) => self.keep(o),
             Op::Load(o) => self.load(id, o),
             Op::Store(o) => self.store(id, o),
             Op::Len(o) => self.len(id, o),
@@ -197,7 +199,6 @@ impl Lower<'_> {
             | Op::Send(_)
             | Op::Recv(_)
             | Op::Barrier(_)
-            | Op::Keep(_)
             | Op::Print(_)
             | Op::Assert(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
         };
