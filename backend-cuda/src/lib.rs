@@ -1,9 +1,11 @@
 //! Tile IR to PTX for NVIDIA GPUs, in Rust alone.
 //!
 //! `layout`: which thread holds which element. `lower`: ops to instructions. `ptx`: instructions as data, and their
-//! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at launch. `target.rs`: GPUs. Knows the core, and no other backend.
+//! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at launch. `target.rs`: GPUs. `launch`: a launch on
+//! a device. `driver`: NVIDIA's. `emulator.rs`: the CPU as one. Knows the core, and no other backend.
 
 pub mod abi;
+pub mod driver;
 pub mod emulator;
 pub mod launch;
 pub mod layout;
@@ -21,4 +23,4 @@ pub use target::Target;
 use tilewright_core::diag::CodePage;
 
 /// The pages of this crate's error codes, a table per module.
-pub const CODES: &[&[CodePage]] = &[lower::CODES, launch_errors::CODES, emulator::CODES];
+pub const CODES: &[&[CodePage]] = &[lower::CODES, launch_errors::CODES, emulator::CODES, driver::codes::CODES];

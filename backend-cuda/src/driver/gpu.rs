@@ -1,0 +1,239 @@
+//! A GPU as a device: memory, kernels, launches.
+
+use super::errors::{self, Launched};
+use super::fault::{Fault, Kind};
+use super::jit;
+use super::raw::{self, Context, Function, Properties, Shape};
+use super::stream::{Event, Graph, Stream};
+use crate::compile::Compiled;
+use crate::launch::{Address, Device};
+use crate::target::Target;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tilewright_core::diag::Diagnostics;
+
+/// An NVIDIA GPU, with a stream of its own. Clones are the same GPU and the same stream.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    state: Arc<State>,
+    stream: Stream,
+}
+
+/// What everything on a GPU shares.
+#[derive(Debug)]
+pub(super) struct State {
+    pub context: Arc<Context>,
+    target: Target,
+    /// Launched since the GPU was last known to be well: one of them is to blame if it no longer is.
+    recent: Mutex<Vec<Launched>>,
+    lost: AtomicBool,
+}
+
+/// Launches kept for the blame.
+const RECENT: usize = 4;
+
+/// A kernel, loaded on a GPU.
+#[derive(Clone, Debug)]
+pub struct Loaded(Arc<InMemory>);
+
+#[derive(Debug)]
+struct InMemory {
+    compiled: Arc<Compiled>,
+    function: Function,
+}
+
+impl Loaded {
+    pub fn compiled(&self) -> &Arc<Compiled> {
+        &self.0.compiled
+    }
+    /// Of a thread.
+    pub fn registers(&self) -> u32 {
+        self.0.function.registers
+    }
+    /// Bytes of a thread that did not fit its registers.
+    pub fn spilled_bytes(&self) -> u32 {
+        self.0.function.local_bytes
+    }
+    fn launched(&self, programs: u32) -> Launched {
+        let kernel = &self.0.compiled.kernel;
+        let shape = Shape { blocks: programs, threads: kernel.threads, shared_bytes: kernel.shared_bytes };
+        Launched { kernel: self.0.compiled.clone(), shape }
+    }
+}
+
+impl Gpu {
+    /// How many GPUs this process may use.
+    ///
+    /// # Errors
+    /// No driver.
+    pub fn count() -> Result<u32, Diagnostics> {
+        raw::count().map_err(|fault| errors::missing(&fault).into())
+    }
+    /// The GPU of this number, from 0.
+    ///
+    /// # Errors
+    /// No driver, no such GPU, or one that is too old.
+    pub fn open(ordinal: u32) -> Result<Gpu, Diagnostics> {
+        let missing = |fault: Fault| Diagnostics::from(errors::missing(&fault));
+        let driver = raw::driver_version().map_err(missing)?;
+        match Gpu::count()? {
+            0 => return Err(errors::no_device().into()),
+            count if ordinal >= count => return Err(errors::ordinal(ordinal, count).into()),
+            _ if driver < errors::MIN_DRIVER => return Err(errors::driver_too_old(driver).into()),
+            _ => {}
+        }
+        let context = Context::open(ordinal).map_err(missing)?;
+        let Properties { name, capability, .. } = &context.properties;
+        let target = Target::of_device(capability.0, capability.1);
+        let target = target.ok_or_else(|| errors::device_too_old(name, *capability))?;
+        let (recent, lost) = (Mutex::default(), AtomicBool::new(false));
+        let state = Arc::new(State { context, target, recent, lost });
+        Ok(Gpu { stream: Stream::new(&state)?, state })
+    }
+    pub fn properties(&self) -> &Properties {
+        &self.state.context.properties
+    }
+    /// The CUDA version that the driver speaks.
+    pub fn driver(&self) -> (u32, u32) {
+        self.state.context.driver
+    }
+    /// Where launches go that name no stream.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+    /// # Errors
+    /// The driver failed.
+    pub fn new_stream(&self) -> Result<Stream, Diagnostics> {
+        Stream::new(&self.state)
+    }
+    /// # Errors
+    /// The driver failed.
+    pub fn event(&self) -> Result<Event, Diagnostics> {
+        Event::new(&self.state)
+    }
+    /// Waits for everything on the GPU that this process began.
+    ///
+    /// # Errors
+    /// Something that ran failed.
+    pub fn synchronize(&self) -> Result<(), Diagnostics> {
+        self.state.told(self.state.context.synchronize())?;
+        self.state.well();
+        Ok(())
+    }
+    /// Bytes free, and bytes there are.
+    ///
+    /// # Errors
+    /// The driver failed.
+    pub fn memory(&self) -> Result<(u64, u64), Diagnostics> {
+        self.state.told(self.state.context.memory())
+    }
+    /// Thread blocks of the kernel that fit an SM at once.
+    ///
+    /// # Errors
+    /// The driver failed.
+    pub fn blocks_per_sm(&self, kernel: &Loaded) -> Result<u32, Diagnostics> {
+        self.state.told(kernel.0.function.blocks_per_sm(kernel.launched(1).shape))
+    }
+    /// Queues a launch of `programs` thread blocks; `params` is copied. Failures of the kernel show at the next wait.
+    ///
+    /// # Errors
+    /// The launch is refused, or something failed earlier.
+    pub fn launch_on(&self, stream: &Stream, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
+        let launched = kernel.launched(programs);
+        match kernel.0.function.launch(&stream.raw, launched.shape, params) {
+            Ok(()) => {
+                stream.recorded(kernel, &launched);
+                self.state.launched(launched);
+                Ok(())
+            }
+            Err(fault) if fault.kind() == Kind::Refused => Err(errors::refused(&launched, &fault).into()),
+            Err(fault) => self.state.told(Err(fault)),
+        }
+    }
+    /// Records what `work` queues on the stream, instead of running it.
+    ///
+    /// # Errors
+    /// `work` failed, or queued something that cannot be recorded, such as a copy to the host.
+    pub fn capture(
+        &self,
+        stream: &Stream,
+        work: impl FnOnce(&Stream) -> Result<(), Diagnostics>,
+    ) -> Result<Graph, Diagnostics> {
+        stream.capture(work)
+    }
+}
+
+impl State {
+    pub fn launched(&self, launch: Launched) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() == RECENT {
+            recent.remove(0);
+        }
+        recent.push(launch);
+    }
+    /// All that was launched has ended well.
+    pub fn well(&self) {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+    /// A failure of the driver in the user's terms; one that lost the GPU is told once.
+    pub fn told<T>(&self, result: raw::Result<T>) -> Result<T, Diagnostics> {
+        result.map_err(|fault| match fault.kind() {
+            _ if self.lost.load(Ordering::Relaxed) => errors::lost().into(),
+            Kind::Sticky => {
+                self.lost.store(true, Ordering::Relaxed);
+                errors::failed(&self.recent.lock().unwrap_or_else(PoisonError::into_inner), &fault).into()
+            }
+            _ => errors::other(&fault).into(),
+        })
+    }
+}
+
+impl Device for Gpu {
+    type Loaded = Loaded;
+
+    fn target(&self) -> Target {
+        self.state.target
+    }
+    fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
+        let (context, kernel) = (&self.state.context, &compiled.kernel);
+        let cubin = match context.link(&compiled.printed.text) {
+            Ok(cubin) => cubin,
+            Err((fault, log)) => {
+                return Err(match fault.kind() {
+                    Kind::DriverTooOld => errors::ptx_too_new(context.driver, kernel.target.ptx_version()).into(),
+                    Kind::Ptx => jit::refused(&compiled, &fault, &log).into(),
+                    _ => return self.state.told(Err(fault)),
+                });
+            }
+        };
+        let (params, shared) = (kernel.param_bytes, kernel.shared_bytes);
+        let function = self.state.told(Function::load(context, &cubin, &kernel.name, params, shared))?;
+        Ok(Loaded(Arc::new(InMemory { compiled, function })))
+    }
+    fn alloc(&mut self, bytes: u64) -> Result<Address, Diagnostics> {
+        match self.state.context.alloc(bytes as usize) {
+            Ok(at) => Ok(Address(at)),
+            Err(fault) if fault.kind() == Kind::OutOfMemory => {
+                let (free, total) = self.memory()?;
+                Err(errors::out_of_memory(bytes, free, total).into())
+            }
+            Err(fault) => self.state.told(Err(fault)),
+        }
+    }
+    fn free(&mut self, at: Address) {
+        // A failure here is one of what ran before, and told where its results are asked for.
+        let _ = self.state.context.free(at.0);
+    }
+    fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics> {
+        self.state.told(self.stream.raw.write(at.0, bytes))
+    }
+    fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
+        self.state.told(self.stream.raw.read(at.0, bytes))
+    }
+    fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
+        self.launch_on(&self.stream, kernel, programs, params)?;
+        self.stream.synchronize()?;
+        self.state.well();
+        Ok(())
+    }
+}

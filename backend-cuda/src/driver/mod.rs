@@ -1,0 +1,27 @@
+//! NVIDIA GPUs through their driver, which is loaded when it is first asked for: nothing of CUDA is needed to build, and
+//! only the driver to run.
+//!
+//! `gpu.rs`: a GPU as a [`crate::launch::Device`]. `stream.rs`: streams, events, graphs. `codes.rs`, `errors.rs`: what can
+//! go wrong. `jit.rs`: the driver's compiler speaks of lines of PTX, the user of lines of the kernel. `raw`: the driver's
+//! own functions, and all `unsafe`.
+
+pub(crate) mod codes;
+#[cfg(feature = "cuda")]
+mod errors;
+#[cfg(feature = "cuda")]
+mod fault;
+#[cfg(feature = "cuda")]
+mod gpu;
+#[cfg(feature = "cuda")]
+mod jit;
+#[cfg(feature = "cuda")]
+mod raw;
+#[cfg(feature = "cuda")]
+mod stream;
+
+#[cfg(feature = "cuda")]
+pub use gpu::{Gpu, Loaded};
+#[cfg(feature = "cuda")]
+pub use raw::Properties;
+#[cfg(feature = "cuda")]
+pub use stream::{Event, Graph, Stream};
