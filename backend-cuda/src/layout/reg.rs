@@ -67,6 +67,26 @@ impl RegLayout {
         layout
     }
 
+    /// For work in the order of an axis: a thread holds a run of it, the next run is in the next thread, and one atom covers
+    /// it. The other axes take threads first, so that runs are as long as they can be.
+    pub fn ordered(dims: Dims, axis: usize, threads: u32) -> RegLayout {
+        let rank = dims.rank();
+        let bits = |axis: usize| dims.as_slice()[axis].next_power_of_two().trailing_zeros();
+        let thread_bits = threads.trailing_zeros();
+        let mut layout = RegLayout { rank, reg: Vec::new(), thread: Vec::new(), rep: [1; MAX_RANK] };
+        for other in (0..rank).rev().filter(|other| *other != axis) {
+            let taken = bits(other).min(thread_bits - layout.thread.len() as u32);
+            layout.thread.extend((0..taken).map(|bit| unit(other, bit)));
+            layout.rep[other] = dims.as_slice()[other].div_ceil(1 << taken);
+        }
+        let across = bits(axis).min(thread_bits - layout.thread.len() as u32);
+        let within = bits(axis) - across;
+        layout.reg.extend((0..within).map(|bit| unit(axis, bit)));
+        layout.thread.extend((within..within + across).map(|bit| unit(axis, bit)));
+        layout.thread.resize(thread_bits as usize, [0; MAX_RANK]);
+        layout
+    }
+
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -151,6 +171,9 @@ impl RegLayout {
     }
 }
 
+fn unit(axis: usize, bit: u32) -> Coord {
+    std::array::from_fn(|i| if i == axis { 1 << bit } else { 0 })
+}
 fn xor(bases: &[Coord], bits: u32) -> Coord {
     let set = bases.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
     set.fold([0; MAX_RANK], |at, (_, basis)| std::array::from_fn(|axis| at[axis] ^ basis[axis]))

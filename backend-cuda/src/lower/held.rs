@@ -5,7 +5,7 @@ use super::Lower;
 use super::errors::{Fault, MAX_TILE_REGS};
 use crate::abi::Item;
 use crate::layout::{Conversion, RegLayout, conversion};
-use crate::ptx::{Addr, Bin, Buffer, CacheHint, Cmp, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
+use crate::ptx::{Addr, Bin, Buffer, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Def, Dims, Literal, Op, Type, ValueId};
 
@@ -197,11 +197,27 @@ impl Lower<'_> {
         }
         let group = self.body.group();
         let base = self.shared_base(buffer, to, &pitch, bytes);
-        let read = |cx: &mut Self, reg: usize| {
-            let at = Addr::reg(base, i64::from(flat(&to.reg_coord(reg), &pitch) * bytes));
-            cx.load_one(elem, Touch::read(memory, group), CacheHint::default(), at)
-        };
-        (0..to.regs()).map(|reg| read(self, reg)).collect()
+        // Places beyond what was written hold no element of the tile: they are not read.
+        let written: Vec<u32> = (0..dims.rank()).map(|a| from.rep()[a] * from.atom(a)).collect();
+        let beyond: Vec<usize> = (0..dims.rank()).filter(|a| to.rep()[*a] * to.atom(*a) > written[*a]).collect();
+        let thread: Vec<Reg> = beyond.iter().map(|axis| self.thread_coord(to, *axis)).collect();
+        let mut out = Vec::with_capacity(to.regs());
+        for reg in 0..to.regs() {
+            let coord = to.reg_coord(reg);
+            let mut inside: Option<Reg> = None;
+            for (axis, thread) in beyond.iter().zip(&thread) {
+                let left = written[*axis].saturating_sub(coord[*axis]);
+                let p = self.body.setp(Cmp::Lt, Ty::U32, *thread, Src::Imm(u64::from(left)));
+                inside = Some(inside.map_or(p, |other| self.body.bin(Bin::And, Ty::Pred, other, p)));
+            }
+            let at = Addr::reg(base, i64::from(flat(&coord, &pitch) * bytes));
+            let touch = Touch::read(memory, group);
+            out.push(match inside {
+                None => self.load_one(elem, touch, CacheHint::default(), at),
+                Some(pred) => self.load_if(elem, touch, (pred, Src::Imm(0)), at),
+            });
+        }
+        out
     }
     pub(super) fn shared_base(&mut self, buffer: Buffer, layout: &RegLayout, pitch: &[u32], bytes: u32) -> Reg {
         let mut base = self.body.buffer_base(buffer);
@@ -215,6 +231,15 @@ impl Lower<'_> {
     /// A value in the form that memory holds: a truth value becomes a byte.
     pub(super) fn as_stored(&mut self, elem: ElemType, reg: Reg) -> Reg {
         if elem == ElemType::I1 { self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), reg) } else { reg }
+    }
+    /// The fill where the predicate does not hold.
+    fn load_if(&mut self, elem: ElemType, touch: Touch, (pred, fill): (Reg, Src), at: Addr) -> Reg {
+        let ty = if elem == ElemType::I1 { Ty::U32 } else { held(elem) };
+        let d = self.body.mov(bits(ty), fill);
+        let load =
+            PtxOp::Ld { space: space(touch.memory), hint: CacheHint::default(), ty: stored(elem), d: vec![d], at };
+        self.body.touch(touch, Some(Guard { pred, negated: false }), load);
+        if elem == ElemType::I1 { self.body.setp(Cmp::Ne, Ty::U32, d, Src::Imm(0)) } else { d }
     }
     pub(super) fn load_one(&mut self, elem: ElemType, touch: Touch, hint: CacheHint, at: Addr) -> Reg {
         let wide = self.body.fresh(if elem == ElemType::I1 { Ty::U32 } else { held(elem) });

@@ -4,7 +4,7 @@
 //!
 //! `held.rs`: values in registers. `elementwise.rs`: ops place by place, by family in `arith.rs`, `bits.rs`, `compare.rs`,
 //! `cast.rs`, `math.rs`.
-//! `memory.rs`: loads and stores. `reduce.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
+//! `memory.rs`: loads and stores. `reduce.rs`, `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
 mod arith;
 mod bits;
@@ -17,6 +17,7 @@ mod held;
 mod math;
 mod memory;
 mod observe;
+mod ordered;
 mod place;
 mod reduce;
 mod shape;
@@ -188,11 +189,12 @@ impl Lower<'_> {
             Op::ReduceMin(o) => self.reduce(id, o.x, o.axis.0, Fold::Min),
             Op::ReduceSum(o) => self.reduce(id, o.x, o.axis.0, Fold::Sum),
 
+            Op::ReduceWith(o) => return self.reduce_with(id, o),
+            Op::ScanSum(o) => return self.scan_sum(id, o),
+            Op::ScanWith(o) => return self.scan_with(id, o),
+
             Op::Reshape(_)
             | Op::Rows(_)
-            | Op::ReduceWith(_)
-            | Op::ScanSum(_)
-            | Op::ScanWith(_)
             | Op::Dot(_)
             | Op::AtomicAdd(_)
             | Op::AtomicMax(_)

@@ -8,7 +8,7 @@ use super::held::{held, stored};
 use super::{Done, Lower};
 use crate::layout::{Coord, RegLayout};
 use crate::ptx::{
-    Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Shuffle, Space, Special, Src, Tern, Touch, Ty,
+    Addr, Bin, CacheHint, Class, Cmp, Guard, Memory, Op as PtxOp, Reg, Shuffle, Space, Special, Src, Tern, Touch, Ty,
 };
 use rustc_hash::FxHashMap;
 use tilewright_core::elem::{ElemType, Kind};
@@ -173,8 +173,19 @@ impl Lower<'_> {
             cx.body.emit(PtxOp::Shfl { mode, d, a, b: lane, clamp });
             d
         };
-        if value.class != Ty::B64.class() {
-            return one(self, value);
+        match value.class {
+            Class::B32 => return one(self, value),
+            Class::B16 => {
+                let wide = self.body.cvt(Ty::U32, Ty::U16, value);
+                let moved = one(self, wide);
+                return self.body.cvt(Ty::U16, Ty::U32, moved);
+            }
+            Class::Pred => {
+                let wide = self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), value);
+                let moved = one(self, wide);
+                return self.body.setp(Cmp::Ne, Ty::U32, moved, Src::Imm(0));
+            }
+            Class::B64 => {}
         }
         let halves = vec![self.body.fresh(Ty::B32), self.body.fresh(Ty::B32)];
         self.body.emit(PtxOp::Unpack { ty: Ty::B64, d: halves.clone(), a: value });
