@@ -233,7 +233,7 @@ impl Lower<'_> {
         if elem == ElemType::I1 { self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), reg) } else { reg }
     }
     /// The fill where the predicate does not hold.
-    fn load_if(&mut self, elem: ElemType, touch: Touch, (pred, fill): (Reg, Src), at: Addr) -> Reg {
+    pub(super) fn load_if(&mut self, elem: ElemType, touch: Touch, (pred, fill): (Reg, Src), at: Addr) -> Reg {
         let ty = if elem == ElemType::I1 { Ty::U32 } else { held(elem) };
         let d = self.body.mov(bits(ty), fill);
         let load =

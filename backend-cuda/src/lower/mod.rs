@@ -193,9 +193,10 @@ impl Lower<'_> {
             Op::ScanSum(o) => return self.scan_sum(id, o),
             Op::ScanWith(o) => return self.scan_with(id, o),
 
-            Op::Reshape(_)
-            | Op::Rows(_)
-            | Op::Dot(_)
+            Op::Reshape(o) => self.reshape(id, o),
+            Op::Rows(o) => self.rows(id, o),
+
+            Op::Dot(_)
             | Op::AtomicAdd(_)
             | Op::AtomicMax(_)
             | Op::Send(_)

@@ -1,10 +1,13 @@
 //! Ops that only say where an element belongs: registers under other names where the layouts allow it.
 
 use super::errors::Fault;
+use super::held::{flat, stored};
 use super::reduce::by_coord;
 use super::{Done, Lower};
-use crate::ptx::Reg;
-use tilewright_core::ir::{OpId, ops};
+use crate::layout::{Coord, RegLayout};
+use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Src, Tern, Touch, Ty};
+use tilewright_core::elem::ElemType;
+use tilewright_core::ir::{Dims, MAX_RANK, OpId, ValueId, ops};
 
 impl Lower<'_> {
     /// Threads that differ along the new axis hold the same elements of the operand.
@@ -34,4 +37,122 @@ impl Lower<'_> {
         self.set_tile(id, picked.ok_or(Fault::NoValue)?);
         Ok(())
     }
+    /// Consecutive rows lie where they lay; those of the result begin at a fixed one.
+    pub(super) fn rows(&mut self, id: OpId, o: &ops::Rows) -> Done {
+        let first = o.first.0;
+        self.moved(id, o.x, |at| {
+            let mut from = *at;
+            from[0] += first;
+            from
+        })
+    }
+    /// The same elements in row-major order.
+    pub(super) fn reshape(&mut self, id: OpId, o: &ops::Reshape) -> Done {
+        let dims = |v| self.m.ty(v).dims().ok_or(Fault::NoValue);
+        let (from, to) = (dims(o.x)?, dims(self.m.op(id).results.first)?);
+        let place = move |at: &Coord| {
+            let mut index = flat(at, to.as_slice());
+            let mut out = [0; MAX_RANK];
+            for (axis, n) in from.as_slice().iter().enumerate().rev() {
+                (out[axis], index) = (index % n, index / n);
+            }
+            out
+        };
+        self.moved(id, o.x, place)
+    }
+    /// A result whose element at a place is the operand's at another. Renamed where every thread holds what it needs,
+    /// else through shared memory.
+    fn moved(&mut self, id: OpId, x: ValueId, place: impl Fn(&Coord) -> Coord) -> Done {
+        let result = self.m.op(id).results.first;
+        let (from_dims, to_dims) =
+            (self.m.ty(x).dims().ok_or(Fault::NoValue)?, self.m.ty(result).dims().ok_or(Fault::NoValue)?);
+        let (from, to) = (self.layout(x)?, self.layout(result)?);
+        let regs = self.tile(x, &from)?;
+        if let Some(order) = renamed(&from, &to, to_dims, &place) {
+            self.set_tile(id, order.into_iter().map(|reg| regs[reg]).collect());
+            return Ok(());
+        }
+        let moved = self.through_rows(self.m.ty(x).elem(), (&regs, &from, from_dims), (&to, to_dims), &place);
+        self.set_tile(id, moved);
+        Ok(())
+    }
+    /// Written in row-major order of the operand, read where the places of the result lie in it.
+    fn through_rows(
+        &mut self,
+        elem: ElemType,
+        (regs, from, from_dims): (&[Reg], &RegLayout, Dims),
+        (to, to_dims): (&RegLayout, Dims),
+        place: &dyn Fn(&Coord) -> Coord,
+    ) -> Vec<Reg> {
+        let bytes = elem.bytes() as u32;
+        let buffer = self.body.buffer(from_dims.elems() as u32 * bytes, 16);
+        let (memory, group) = (Memory::Shared(buffer), self.body.group());
+        let base = self.body.buffer_base(buffer);
+        for (reg, value) in regs.iter().enumerate() {
+            let (index, inside) = self.flat_place(from, from_dims, reg);
+            let address = self.body.tern(Tern::MadLo, Ty::U32, index, Src::Imm(u64::from(bytes)), base);
+            let a = vec![self.as_stored(elem, *value)];
+            let (ty, at) = (stored(elem), Addr::reg(address, 0));
+            let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty, at, a };
+            self.body.touch(Touch::write(memory, group), inside.map(|pred| Guard { pred, negated: false }), store);
+        }
+        let group = self.body.group();
+        // The first of the result's elements; all others lie as far behind it as in row-major order.
+        let origin = flat(&place(&[0; MAX_RANK]), from_dims.as_slice());
+        (0..to.regs())
+            .map(|reg| {
+                let (index, inside) = self.flat_place(to, to_dims, reg);
+                let address = self.body.tern(Tern::MadLo, Ty::U32, index, Src::Imm(u64::from(bytes)), base);
+                let at = Addr::reg(address, i64::from(origin * bytes));
+                let touch = Touch::read(memory, group);
+                match inside {
+                    None => self.load_one(elem, touch, CacheHint::default(), at),
+                    Some(pred) => self.load_if(elem, touch, (pred, Src::Imm(0)), at),
+                }
+            })
+            .collect()
+    }
+    /// The row-major index of a register's element, and whether it exists; `None`: surely.
+    fn flat_place(&mut self, layout: &RegLayout, dims: Dims, reg: usize) -> (Reg, Option<Reg>) {
+        let coord = layout.reg_coord(reg);
+        let (mut index, mut inside): (Option<Reg>, Option<Reg>) = (None, None);
+        for (axis, n) in dims.as_slice().iter().enumerate() {
+            let thread = self.thread_coord(layout, axis);
+            let at = self.body.bin(Bin::Add, Ty::U32, thread, Src::Imm(u64::from(coord[axis])));
+            if layout.rep()[axis] * layout.atom(axis) > *n {
+                let p = self.body.setp(Cmp::Lt, Ty::U32, at, Src::Imm(u64::from(*n)));
+                inside = Some(inside.map_or(p, |other| self.body.bin(Bin::And, Ty::Pred, other, p)));
+            }
+            index = Some(match index {
+                None => at,
+                Some(index) => self.body.tern(Tern::MadLo, Ty::U32, index, Src::Imm(u64::from(*n)), at),
+            });
+        }
+        (index.unwrap_or_else(|| self.body.mov(Ty::B32, Src::Imm(0))), inside)
+    }
+}
+
+/// By register of the result, the register of the operand with its element in every thread; `None`: another thread has it.
+fn renamed(from: &RegLayout, to: &RegLayout, dims: Dims, place: &dyn Fn(&Coord) -> Coord) -> Option<Vec<usize>> {
+    let held = by_coord(from);
+    let exists = |at: &Coord| at.iter().zip(dims.as_slice()).all(|(i, n)| i < n);
+    // Layouts are linear in the thread's number, but a row-major index need not be: look at every thread.
+    let of = |reg: usize| {
+        let mut found = None;
+        for thread in 0..to.threads() {
+            let at = to.coord(thread, reg);
+            if !exists(&at) {
+                continue;
+            }
+            let (wanted, mine) = (place(&at), from.thread_coord(thread));
+            let rest: Coord = std::array::from_fn(|axis| wanted[axis].wrapping_sub(mine[axis]));
+            let source = *held.get(&rest)?;
+            if found.is_some_and(|found| found != source) || from.coord(thread, source) != wanted {
+                return None;
+            }
+            found = Some(source);
+        }
+        Some(found.unwrap_or(0))
+    };
+    (0..to.regs()).map(of).collect()
 }
