@@ -57,7 +57,8 @@ fn a_reshaped_tile_keeps_its_row_major_order() {
 
 #[test]
 fn rows_are_cut_at_any_place() {
-    for (first, from, to) in [(0, [8, 16], [4, 16]), (4, [8, 16], [4, 16]), (3, [8, 16], [2, 16]), (5, [9, 7], [3, 7])] {
+    for (first, from, to) in [(0, [8, 16], [4, 16]), (4, [8, 16], [4, 16]), (3, [8, 16], [2, 16]), (5, [9, 7], [3, 7])]
+    {
         agrees(&format!("rows %0, {first}"), &from, &to);
     }
     agrees("rows %0, 3", &[20], &[5]);
