@@ -18,6 +18,8 @@ mod jit;
 mod raw;
 #[cfg(feature = "cuda")]
 mod stream;
+#[cfg(all(test, feature = "cuda"))]
+mod texts;
 
 #[cfg(feature = "cuda")]
 pub use gpu::{Gpu, Loaded};
