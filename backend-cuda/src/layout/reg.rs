@@ -96,6 +96,16 @@ impl RegLayout {
     pub fn reg_bases(&self) -> &[Coord] {
         &self.reg
     }
+    /// By bit of the register number, repetitions included; `None` if their number is no power of two.
+    pub fn all_reg_bases(&self) -> Option<Vec<Coord>> {
+        let mut out = self.reg.clone();
+        for axis in (0..self.rank).rev() {
+            let n = self.rep[axis];
+            n.is_power_of_two().then_some(())?;
+            out.extend((0..n.trailing_zeros()).map(|bit| unit(axis, self.atom(axis).trailing_zeros() + bit)));
+        }
+        Some(out)
+    }
     pub fn rep(&self) -> Coord {
         self.rep
     }

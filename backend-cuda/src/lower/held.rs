@@ -4,10 +4,10 @@
 use super::Lower;
 use super::errors::{Fault, MAX_TILE_REGS};
 use crate::abi::Item;
-use crate::layout::{Conversion, RegLayout, conversion};
-use crate::ptx::{Addr, Bin, Buffer, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
+use crate::layout::RegLayout;
+use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
 use tilewright_core::elem::ElemType;
-use tilewright_core::ir::{Def, Dims, Literal, Op, Type, ValueId};
+use tilewright_core::ir::{Def, Literal, Op, Type, ValueId};
 
 /// A value of the module.
 #[derive(Clone, Debug)]
@@ -160,74 +160,6 @@ impl Lower<'_> {
         })
     }
 
-    pub(super) fn convert(
-        &mut self,
-        ty: Type,
-        regs: &[Reg],
-        from: &RegLayout,
-        to: &RegLayout,
-    ) -> Result<Vec<Reg>, Fault> {
-        match conversion(from, to) {
-            Conversion::Rename(order) => Ok(order.into_iter().map(|reg| regs[reg]).collect()),
-            Conversion::Shared => {
-                let dims = ty.dims().unwrap_or(Dims::SCALAR);
-                Ok(self.through_shared(ty.elem(), dims, regs, from, to))
-            }
-        }
-    }
-    /// Written in one layout, read in the other.
-    fn through_shared(
-        &mut self,
-        elem: ElemType,
-        dims: Dims,
-        regs: &[Reg],
-        from: &RegLayout,
-        to: &RegLayout,
-    ) -> Vec<Reg> {
-        let covered = |a: usize| (from.rep()[a] * from.atom(a)).max(to.rep()[a] * to.atom(a));
-        let (pitch, bytes): (Vec<u32>, u32) = ((0..dims.rank()).map(covered).collect(), elem.bytes() as u32);
-        let buffer = self.body.buffer(pitch.iter().product::<u32>() * bytes, 16);
-        let (memory, group) = (Memory::Shared(buffer), self.body.group());
-        let base = self.shared_base(buffer, from, &pitch, bytes);
-        for (reg, value) in regs.iter().enumerate() {
-            let at = Addr::reg(base, i64::from(flat(&from.reg_coord(reg), &pitch) * bytes));
-            let a = vec![self.as_stored(elem, *value)];
-            let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(elem), at, a };
-            self.body.touch(Touch::write(memory, group), None, store);
-        }
-        let group = self.body.group();
-        let base = self.shared_base(buffer, to, &pitch, bytes);
-        // Places beyond what was written hold no element of the tile: they are not read.
-        let written: Vec<u32> = (0..dims.rank()).map(|a| from.rep()[a] * from.atom(a)).collect();
-        let beyond: Vec<usize> = (0..dims.rank()).filter(|a| to.rep()[*a] * to.atom(*a) > written[*a]).collect();
-        let thread: Vec<Reg> = beyond.iter().map(|axis| self.thread_coord(to, *axis)).collect();
-        let mut out = Vec::with_capacity(to.regs());
-        for reg in 0..to.regs() {
-            let coord = to.reg_coord(reg);
-            let mut inside: Option<Reg> = None;
-            for (axis, thread) in beyond.iter().zip(&thread) {
-                let left = written[*axis].saturating_sub(coord[*axis]);
-                let p = self.body.setp(Cmp::Lt, Ty::U32, *thread, Src::Imm(u64::from(left)));
-                inside = Some(inside.map_or(p, |other| self.body.bin(Bin::And, Ty::Pred, other, p)));
-            }
-            let at = Addr::reg(base, i64::from(flat(&coord, &pitch) * bytes));
-            let touch = Touch::read(memory, group);
-            out.push(match inside {
-                None => self.load_one(elem, touch, CacheHint::default(), at),
-                Some(pred) => self.load_if(elem, touch, (pred, Src::Imm(0)), at),
-            });
-        }
-        out
-    }
-    pub(super) fn shared_base(&mut self, buffer: Buffer, layout: &RegLayout, pitch: &[u32], bytes: u32) -> Reg {
-        let mut base = self.body.buffer_base(buffer);
-        for axis in 0..pitch.len() {
-            let step: u32 = pitch[axis + 1..].iter().product::<u32>() * bytes;
-            let at = self.thread_coord(layout, axis);
-            base = self.body.tern(crate::ptx::Tern::MadLo, Ty::U32, at, Src::Imm(u64::from(step)), base);
-        }
-        base
-    }
     /// A value in the form that memory holds: a truth value becomes a byte.
     pub(super) fn as_stored(&mut self, elem: ElemType, reg: Reg) -> Reg {
         if elem == ElemType::I1 { self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), reg) } else { reg }

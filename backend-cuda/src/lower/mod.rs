@@ -2,7 +2,7 @@
 //! registers in the order of its layout. Each family of ops has a file. Not here: what instructions look like (`ptx`),
 //! which thread holds what (`layout`).
 //!
-//! `held.rs`: values in registers. `elementwise.rs`: ops place by place, by family in `arith.rs`, `bits.rs`, `compare.rs`,
+//! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place, by family in `arith.rs`, `bits.rs`, `compare.rs`,
 //! `cast.rs`, `math.rs`.
 //! `memory.rs`: loads and stores. `reduce.rs`, `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
@@ -11,6 +11,7 @@ mod bits;
 mod cast;
 mod compare;
 mod control;
+mod convert;
 mod elementwise;
 mod errors;
 mod held;

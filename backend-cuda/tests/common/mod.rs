@@ -1,5 +1,7 @@
 //! One module on the reference interpreter and on the emulator: the same tensors, compared element by element.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::sync::Arc;
 use tilewright_core::data::Data;
 use tilewright_core::elem::ElemType;
