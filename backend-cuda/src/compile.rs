@@ -1,8 +1,10 @@
 //! From a module to PTX: passes, layouts, lowering, text.
 
 use crate::abi::Abi;
-use crate::lower;
+use crate::layout::Layouts;
+use crate::lower::{self, Lowered, Move};
 use crate::ptx::{Kernel, Printed};
+use crate::shared::Plan;
 use crate::target::Target;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::{Module, OpId};
@@ -32,6 +34,12 @@ pub struct Compiled {
     pub module: Module,
     pub checks: Checks,
     pub remarks: Vec<Remark>,
+    /// Of the optimised module's tiles.
+    pub layouts: Layouts,
+    /// Tiles that were needed in another layout than theirs.
+    pub moves: Vec<Move>,
+    /// Of shared memory.
+    pub plan: Plan,
 }
 
 /// Compiles a verified module.
@@ -41,7 +49,7 @@ pub struct Compiled {
 pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
     let passes::Optimised { module, remarks, checks } =
         passes::optimise(m, &passes::Options { known: options.known.clone(), ..Default::default() })?;
-    let (kernel, abi) = lower::lower(&module, &checks, options)?;
+    let Lowered { kernel, abi, layouts, moves, plan } = lower::lower(&module, &checks, options)?;
     let printed = kernel.print();
-    Ok(Compiled { kernel, printed, abi, module, checks, remarks })
+    Ok(Compiled { kernel, printed, abi, module, checks, remarks, layouts, moves, plan })
 }

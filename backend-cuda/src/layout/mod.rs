@@ -1,12 +1,15 @@
 //! Which thread holds which element of a tile, in which register (PTX.md 12). Side tables of the compiler: a tile's type
 //! says nothing of it. `reg.rs`: one layout. `infer.rs`: a layout for every tile of a module. `convert.rs`: how the
-//! elements get from one layout to another; `linear.rs`: the algebra behind it.
+//! elements get from one layout to another; `linear.rs`: the algebra behind it. `describe.rs`:
+//! all of this as text.
 
 mod convert;
+mod describe;
 mod infer;
 mod linear;
 mod reg;
 
 pub use convert::{Conversion, Shuffled, conversion};
+pub use describe::describe;
 pub use infer::{Layouts, infer};
 pub use reg::{Coord, RegLayout};

@@ -1,8 +1,8 @@
 //! Tiles from one layout into another: renamed, shuffled inside warps, or through shared memory.
 
-use super::Lower;
 use super::errors::Fault;
 use super::held::{flat, stored};
+use super::{Lower, Move};
 use crate::layout::{Conversion, RegLayout, Shuffled, conversion};
 use crate::ptx::{
     Addr, Bin, Buffer, CacheHint, Cmp, Memory, Op as PtxOp, Reg, Shuffle, Space, Special, Src, Tern, Touch, Ty,
@@ -19,6 +19,7 @@ impl Lower<'_> {
         from: &RegLayout,
         to: &RegLayout,
     ) -> Result<Vec<Reg>, Fault> {
+        self.moves.push(Move { op: self.current, ty, from: from.clone(), to: to.clone() });
         match conversion(from, to) {
             Conversion::Rename(order) => Ok(order.into_iter().map(|reg| regs[reg]).collect()),
             Conversion::Shuffle(shuffled) => Ok(self.shuffled(ty.elem(), regs, &shuffled)),

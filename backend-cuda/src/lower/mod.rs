@@ -27,15 +27,15 @@ pub use errors::CODES;
 
 use crate::abi::{Abi, Item};
 use crate::compile::Options;
-use crate::layout::{self, Layouts};
+use crate::layout::{self, Layouts, RegLayout};
 use crate::ptx::{Body, Kernel, Op as PtxOp, Reg, Special, Src, Ty};
-use crate::shared;
+use crate::shared::{self, Plan};
 use errors::Fault;
 use held::Held;
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, ValueId};
+use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, Type, ValueId};
 use tilewright_core::passes::bounds::{Checks, Placement, Prover};
 
 /// A kernel's lowering in progress.
@@ -56,6 +56,28 @@ struct Lower<'m> {
     /// Registers that stand for a whole kernel: parameters, ids.
     entry: FxHashMap<Item, Reg>,
     specials: FxHashMap<Special, Reg>,
+    /// The op that is being lowered.
+    current: OpId,
+    moves: Vec<Move>,
+}
+
+/// A tile that an op needs in another layout than its own.
+#[derive(Clone, Debug)]
+pub struct Move {
+    pub op: OpId,
+    pub ty: Type,
+    pub from: RegLayout,
+    pub to: RegLayout,
+}
+
+/// A lowered kernel, and what was decided on the way.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    pub kernel: Kernel,
+    pub abi: Abi,
+    pub layouts: Layouts,
+    pub moves: Vec<Move>,
+    pub plan: Plan,
 }
 
 /// What lowering an op gives.
@@ -65,7 +87,7 @@ type Done = Result<(), Fault>;
 ///
 /// # Errors
 /// Ops that have no lowering, tiles that do not fit.
-pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<(Kernel, Abi), Diagnostics> {
+pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, Diagnostics> {
     let prover = Prover::new(m, &options.known);
     let vector = |op: OpId| memory::vector(m, &prover, op);
     let layouts = layout::infer(m, options.threads, &vector);
@@ -90,6 +112,8 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<(Kernel, 
         outermost_loop: None,
         entry: FxHashMap::default(),
         specials: FxHashMap::default(),
+        current: OpId(0),
+        moves: Vec::new(),
     };
     cx.region(m.body)?;
     cx.body.emit(PtxOp::Ret);
@@ -102,10 +126,10 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<(Kernel, 
         threads: options.threads,
         min_ctas_per_sm: 1,
         shared_bytes: plan.bytes,
-        offsets: plan.offsets,
+        offsets: plan.offsets.clone(),
         body: cx.body,
     };
-    Ok((kernel, cx.abi))
+    Ok(Lowered { kernel, abi: cx.abi, layouts: cx.layouts, moves: cx.moves, plan })
 }
 
 /// A PTX name that says which kernel it is; names from text may hold anything.
@@ -126,6 +150,7 @@ impl Lower<'_> {
     fn op(&mut self, id: OpId) -> Result<(), Diagnostics> {
         let m = self.m;
         let data = m.op(id);
+        self.current = id;
         let done = match &data.op {
             Op::If(o) => return self.branch(id, o),
             Op::For(o) => return self.counted(id, o),

@@ -1,0 +1,58 @@
+//! A compiled kernel's layouts, conversions and shared memory as text: `ir --stage layout`.
+
+use super::convert::{Conversion, conversion};
+use super::infer::is_anew;
+use crate::compile::Compiled;
+use crate::ptx::{Memory, Op};
+use std::fmt::Write;
+use tilewright_core::ir::text::{op_text, value_names};
+use tilewright_core::ir::{Type, ValueId};
+
+/// One tile a line: its basis vectors by register, lane and warp bit, and how often the whole is repeated along each axis.
+pub fn describe(compiled: &Compiled) -> String {
+    let Compiled { module: m, kernel, layouts, moves, plan, .. } = compiled;
+    let mut out = format!("kernel @{}: {} threads\n\nlayouts\n", m.name, kernel.threads);
+    let (names, mut rows) = (value_names(m), Vec::new());
+    for v in (0..m.num_values() as u32).map(ValueId) {
+        if let (Type::Tile(..), Some(layout)) = (m.ty(v), layouts.get(v)) {
+            let layout = if is_anew(m, v) { "made at each use".to_string() } else { layout.to_string() };
+            rows.push((format!("%{}", names[v.index()].trim_start_matches('%')), m.ty(v).to_string(), layout));
+        }
+    }
+    let wide =
+        |column: fn(&(String, String, String)) -> &String| rows.iter().map(|row| column(row).len()).max().unwrap_or(0);
+    let (first, second) = (wide(|row| &row.0), wide(|row| &row.1));
+    for (name, ty, layout) in &rows {
+        let _ = writeln!(out, "  {name:first$}  {ty:second$}  {layout}");
+    }
+    out.push_str("\nconversions\n");
+    for moved in moves {
+        let how = match conversion(&moved.from, &moved.to) {
+            Conversion::Rename(_) => "renamed".to_string(),
+            Conversion::Shuffle(s) => format!("shuffled in the warp, {} exchanges", s.regs.len() << s.picks.len()),
+            Conversion::Shared => "through shared memory".to_string(),
+        };
+        let _ = writeln!(
+            out,
+            "  {}: for `{}`\n    from {}\n    to   {}\n    {how}",
+            moved.ty,
+            op_text(m, moved.op),
+            moved.from,
+            moved.to
+        );
+    }
+    if moves.is_empty() {
+        out.push_str("  none\n");
+    }
+    let _ = writeln!(out, "\nshared memory: {} bytes", plan.bytes);
+    let lines: Vec<_> = kernel.body.lines().collect();
+    for (buffer, (offset, bytes)) in plan.offsets.iter().zip(&plan.sizes).enumerate() {
+        let touched = lines.iter().filter_map(|line| line.touch.map(|touch| (line.loc, touch)));
+        let mine = touched.filter(|(_, touch)| matches!(touch.memory, Memory::Shared(b) if b.0 as usize == buffer));
+        let (writes, reads): (Vec<_>, Vec<_>) = mine.partition(|(_, touch)| touch.writes);
+        let _ = writeln!(out, "  {bytes} bytes at {offset}: {} stores, {} loads", writes.len(), reads.len());
+    }
+    let barriers = lines.iter().filter(|line| matches!(line.inst.op, Op::Bar)).count();
+    let _ = writeln!(out, "barriers: {barriers}");
+    out
+}
