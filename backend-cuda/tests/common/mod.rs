@@ -53,7 +53,7 @@ pub enum Value {
     Scalar(Literal),
 }
 
-fn bind<'a>(m: &Module, values: &'a mut [Value]) -> Vec<Arg<'a>> {
+pub fn bind<'a>(m: &Module, values: &'a mut [Value]) -> Vec<Arg<'a>> {
     fn arg(ty: Type, value: &mut Value) -> Arg<'_> {
         match value {
             Value::Tensor(t) => match ty {
@@ -65,7 +65,7 @@ fn bind<'a>(m: &Module, values: &'a mut [Value]) -> Vec<Arg<'a>> {
     }
     m.params.iter().zip(values).map(|(param, value)| arg(m.ty(*param), value)).collect()
 }
-fn tensors(values: Vec<Value>) -> Vec<AnyTensor> {
+pub fn tensors(values: Vec<Value>) -> Vec<AnyTensor> {
     let tensor = |value| match value {
         Value::Tensor(t) => Some(t),
         Value::Scalar(_) => None,
