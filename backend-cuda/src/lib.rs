@@ -2,9 +2,10 @@
 //!
 //! `layout`: which thread holds which element. `lower`: ops to instructions. `ptx`: instructions as data, and their
 //! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at launch. `target.rs`: GPUs. `launch`: a launch on
-//! a device. `driver`: NVIDIA's. `emulator.rs`: the CPU as one. Knows the core, and no other backend.
+//! a device. `driver`: NVIDIA's. `emulator.rs`: the CPU as one. `cache`: machine code on disk. Knows the core, and no other backend.
 
 pub mod abi;
+pub mod cache;
 pub mod driver;
 pub mod emulator;
 pub mod launch;
@@ -23,4 +24,5 @@ pub use target::Target;
 use tilewright_core::diag::CodePage;
 
 /// The pages of this crate's error codes, a table per module.
-pub const CODES: &[&[CodePage]] = &[lower::CODES, launch_errors::CODES, emulator::CODES, driver::codes::CODES];
+pub const CODES: &[&[CodePage]] =
+    &[lower::CODES, launch_errors::CODES, emulator::CODES, driver::codes::CODES, cache::CODES];

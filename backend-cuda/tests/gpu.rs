@@ -7,7 +7,8 @@ use tilewright_core::ir::text;
 use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
 use tilewright_core::passes::facts::Known;
 use tilewright_core::tensor::Tensor;
-use tilewright_cuda::driver::{Gpu, Loaded};
+use tilewright_cuda::cache::{Cache, MAX_BYTES};
+use tilewright_cuda::driver::{Gpu, Loaded, Origin};
 use tilewright_cuda::launch::{Address, Bound, Device, Variants, bytes_of, execute};
 use tilewright_cuda::{Compiled, Options, compile};
 
@@ -103,6 +104,24 @@ fn a_recorded_launch_runs_again_at_each_replay_and_events_time_it() {
         ok(gpu.read(z, &mut out));
         assert!(out == bytes(&vec![12.0; len]));
         [x, y, z].into_iter().for_each(|at| gpu.free(at));
+    });
+}
+#[test]
+fn machine_code_is_assembled_once_and_then_read() {
+    on_gpu(|_| {
+        let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let cache = Cache::at(dir.path(), MAX_BYTES);
+        let origin = || {
+            let mut gpu = ok(Gpu::open_with(0, cache.clone()));
+            let kernel = Arc::new(add(&gpu));
+            ok(gpu.load(kernel)).origin()
+        };
+        assert_eq!([origin(), origin()], [Origin::Assembled, Origin::Cache]);
+        for entry in cache.entries().unwrap_or_default() {
+            assert!(entry.label().is_some_and(|label| label.starts_with("add, sm_")));
+            std::fs::write(entry.path, b"damaged").unwrap_or_else(|e| panic!("{e}"));
+        }
+        assert_eq!([origin(), origin()], [Origin::Assembled, Origin::Cache]);
     });
 }
 #[test]

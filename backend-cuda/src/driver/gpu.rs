@@ -5,6 +5,7 @@ use super::fault::{Fault, Kind};
 use super::jit;
 use super::raw::{self, Context, Function, Properties, Shape};
 use super::stream::{Event, Graph, Stream};
+use crate::cache::{Cache, Key};
 use crate::compile::Compiled;
 use crate::launch::{Address, Device};
 use crate::target::Target;
@@ -24,6 +25,8 @@ pub struct Gpu {
 pub(super) struct State {
     pub context: Arc<Context>,
     target: Target,
+    /// Machine code of earlier processes.
+    cache: Cache,
     /// Launched since the GPU was last known to be well: one of them is to blame if it no longer is.
     recent: Mutex<Vec<Launched>>,
     lost: AtomicBool,
@@ -40,11 +43,24 @@ pub struct Loaded(Arc<InMemory>);
 struct InMemory {
     compiled: Arc<Compiled>,
     function: Function,
+    origin: Origin,
+}
+
+/// Where the machine code of a kernel came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The driver assembled it.
+    Assembled,
+    /// The cache had it.
+    Cache,
 }
 
 impl Loaded {
     pub fn compiled(&self) -> &Arc<Compiled> {
         &self.0.compiled
+    }
+    pub fn origin(&self) -> Origin {
+        self.0.origin
     }
     /// Of a thread.
     pub fn registers(&self) -> u32 {
@@ -69,11 +85,18 @@ impl Gpu {
     pub fn count() -> Result<u32, Diagnostics> {
         raw::count().map_err(|fault| errors::missing(&fault).into())
     }
-    /// The GPU of this number, from 0.
+    /// The GPU of this number, from 0, with the user's cache of machine code.
     ///
     /// # Errors
     /// No driver, no such GPU, or one that is too old.
     pub fn open(ordinal: u32) -> Result<Gpu, Diagnostics> {
+        Gpu::open_with(ordinal, Cache::user())
+    }
+    /// The same with another cache.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn open_with(ordinal: u32, cache: Cache) -> Result<Gpu, Diagnostics> {
         let missing = |fault: Fault| Diagnostics::from(errors::missing(&fault));
         let driver = raw::driver_version().map_err(missing)?;
         match Gpu::count()? {
@@ -87,7 +110,7 @@ impl Gpu {
         let target = Target::of_device(capability.0, capability.1);
         let target = target.ok_or_else(|| errors::device_too_old(name, *capability))?;
         let (recent, lost) = (Mutex::default(), AtomicBool::new(false));
-        let state = Arc::new(State { context, target, recent, lost });
+        let state = Arc::new(State { context, target, cache, recent, lost });
         Ok(Gpu { stream: Stream::new(&state)?, state })
     }
     pub fn properties(&self) -> &Properties {
@@ -164,6 +187,30 @@ impl Gpu {
 }
 
 impl State {
+    fn function(&self, compiled: &Compiled, cubin: &[u8]) -> raw::Result<Function> {
+        let kernel = &compiled.kernel;
+        Function::load(&self.context, cubin, &kernel.name, kernel.param_bytes, kernel.shared_bytes)
+    }
+    /// Machine code of a kernel for this GPU.
+    fn assemble(&self, compiled: &Compiled) -> Result<Vec<u8>, Diagnostics> {
+        self.context.link(&compiled.printed.text).or_else(|(fault, log)| match fault.kind() {
+            Kind::DriverTooOld => {
+                Err(errors::ptx_too_new(self.context.driver, compiled.kernel.target.ptx_version()).into())
+            }
+            Kind::Ptx => Err(jit::refused(compiled, &fault, &log).into()),
+            _ => self.told(Err(fault)),
+        })
+    }
+    /// Machine code depends on the text, the driver's compiler and the GPU.
+    fn key(&self, compiled: &Compiled) -> Key {
+        let Properties { name, capability: (major, minor), .. } = &self.context.properties;
+        let gpu = [*major, *minor, self.context.driver.0, self.context.driver.1].map(u32::to_le_bytes);
+        Key::of(&[compiled.printed.text.as_bytes(), gpu.as_flattened(), name.as_bytes()])
+    }
+    fn label(&self, compiled: &Compiled) -> String {
+        let (driver, gpu) = (self.context.driver, &self.context.properties.name);
+        format!("{}, {} on {gpu}, CUDA {}.{}", compiled.module.name, compiled.kernel.target, driver.0, driver.1)
+    }
     pub fn launched(&self, launch: Launched) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.len() == RECENT {
@@ -195,20 +242,20 @@ impl Device for Gpu {
         self.state.target
     }
     fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
-        let (context, kernel) = (&self.state.context, &compiled.kernel);
-        let cubin = match context.link(&compiled.printed.text) {
-            Ok(cubin) => cubin,
-            Err((fault, log)) => {
-                return Err(match fault.kind() {
-                    Kind::DriverTooOld => errors::ptx_too_new(context.driver, kernel.target.ptx_version()).into(),
-                    Kind::Ptx => jit::refused(&compiled, &fault, &log).into(),
-                    _ => return self.state.told(Err(fault)),
-                });
+        let (state, key) = (&self.state, self.state.key(&compiled));
+        // What the driver no longer takes is assembled anew and replaced.
+        let kept = state.cache.get(key).and_then(|cubin| state.function(&compiled, &cubin).ok());
+        let (function, origin) = match kept {
+            Some(function) => (function, Origin::Cache),
+            None => {
+                let cubin = state.assemble(&compiled)?;
+                let function = state.told(state.function(&compiled, &cubin))?;
+                // A cache that cannot be written makes the next process slower, nothing else.
+                let _ = state.cache.put(key, &state.label(&compiled), &cubin);
+                (function, Origin::Assembled)
             }
         };
-        let (params, shared) = (kernel.param_bytes, kernel.shared_bytes);
-        let function = self.state.told(Function::load(context, &cubin, &kernel.name, params, shared))?;
-        Ok(Loaded(Arc::new(InMemory { compiled, function })))
+        Ok(Loaded(Arc::new(InMemory { compiled, function, origin })))
     }
     fn alloc(&mut self, bytes: u64) -> Result<Address, Diagnostics> {
         match self.state.context.alloc(bytes as usize) {

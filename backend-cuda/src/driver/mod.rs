@@ -22,7 +22,7 @@ mod stream;
 mod texts;
 
 #[cfg(feature = "cuda")]
-pub use gpu::{Gpu, Loaded};
+pub use gpu::{Gpu, Loaded, Origin};
 #[cfg(feature = "cuda")]
 pub use raw::Properties;
 #[cfg(feature = "cuda")]
