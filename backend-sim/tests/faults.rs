@@ -10,8 +10,9 @@ use tilewright_core::ir::{Literal, Module, Type};
 use tilewright_core::launch::{Grid, LaunchConfig};
 use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
+use tilewright_sim::engine::Wheel;
 use tilewright_sim::machine::Machine;
-use tilewright_sim::timing::{Limits, Operand, User, time};
+use tilewright_sim::timing::{Compiled, Limits, Operand, User, Watch, time};
 use tilewright_sim::units::Ps;
 
 fn module(text: &str) -> Module {
@@ -444,4 +445,21 @@ fn time_may_depend_on_elements_of_tensors_with_data() {
     }
     let t = time(&Machine::ahbm(), &[user(&m, &args, Grid::cubes(1))], SMALL).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(t.commands.get("load"), Some(&6));
+}
+#[test]
+fn a_run_tells_who_looks_on_how_far_it_has_come() {
+    let m = module("kernel @k() {\n  for %t in 0..10000 {\n    barrier cube\n  }\n}\n");
+    let (machine, watch) = (Machine::ahbm(), Watch::default());
+    let users = [user(&m, &[], Grid::cubes(1).pes(2))];
+    let [alone, watched] = [None, Some(&watch)].map(|watch| {
+        Compiled::of(&machine, &users)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .watched(watch)
+            .time::<Wheel>(SMALL)
+            .unwrap_or_else(|e| panic!("{e}"))
+    });
+    assert_eq!(alone, watched);
+    let (events, ended) = watch.look();
+    assert!(events > 0 && events < watched.events, "{events} of {}", watched.events);
+    assert_eq!(ended, 0, "the last look is before the end");
 }

@@ -5,6 +5,7 @@ use crate::errors;
 use crate::registry::Limits;
 use crate::target::Target;
 use std::fmt;
+use std::sync::Arc;
 use tilewright_core::check::{self, Remark, Shape};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::{self, Interp, Printed};
@@ -13,7 +14,7 @@ use tilewright_core::passes;
 use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
 use tilewright_sim::report::{EngineSummary, Fidelity, Summary};
-use tilewright_sim::timing::{SimBackend, Timing};
+use tilewright_sim::timing::{SimBackend, Timing, Watch};
 
 /// A backend. Values never depend on which one it is, apart from rounding inside sums and products.
 #[derive(Clone, Debug)]
@@ -110,6 +111,13 @@ impl Runtime {
         match self {
             Runtime::Sim(sim) => sim.prints(),
             Runtime::Reference(interp) => interp.prints(),
+        }
+    }
+    /// What a timing run tells another thread of how far it has come; a backend without a clock tells nothing.
+    pub fn watch(&mut self) -> Option<Arc<Watch>> {
+        match self {
+            Runtime::Sim(sim) => Some(Arc::clone(sim.watch.get_or_insert_default())),
+            Runtime::Reference(_) => None,
         }
     }
     pub fn target(&self) -> Target {

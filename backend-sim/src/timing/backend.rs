@@ -5,6 +5,7 @@ use super::hardware::mesh;
 use super::launch::{Launch, Operand, User};
 use super::result::Limits;
 use super::sim::Compiled;
+use super::watch::Watch;
 use crate::fidelity::{self, Choice, Estimate};
 use crate::machine::Machine;
 use crate::units::Ps;
@@ -33,6 +34,8 @@ pub struct SimBackend {
     /// How time is found.
     pub fidelity: Choice,
     pub limits: Limits,
+    /// Who looks on while time passes.
+    pub watch: Option<Arc<Watch>>,
     /// Of the functional run; its mesh is the machine's.
     pub options: Options,
     prints: Vec<Printed>,
@@ -55,6 +58,7 @@ impl SimBackend {
             values: Values::Computed,
             fidelity: Choice::default(),
             limits: Limits::default(),
+            watch: None,
             options,
             prints: Vec::new(),
         }
@@ -72,7 +76,9 @@ impl SimBackend {
         &self.prints
     }
     fn estimate(&self, user: User<'_>) -> Result<Estimate, Diagnostics> {
-        fidelity::estimate(&Compiled::of(&self.machine, &[user])?, self.fidelity, self.limits)
+        let users = [user];
+        let compiled = Compiled::of(&self.machine, &users)?.watched(self.watch.as_deref());
+        fidelity::estimate(&compiled, self.fidelity, self.limits)
     }
     fn computed(&mut self, launch: Ready<'_>) -> Result<Report, Diagnostics> {
         // The functional run takes the arguments; timing needs only what they look like, and its control trace.

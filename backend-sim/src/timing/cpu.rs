@@ -512,6 +512,9 @@ impl Cpu {
         let freed = self.scratch.end_use(tile);
         self.wakes(None, freed)
     }
+    pub fn has_ended(&self) -> bool {
+        self.wait == Wait::Ended
+    }
     /// The prologue of the running composite has ended: some of its results are there.
     pub fn prologue_done(&mut self, program: &Program) -> bool {
         let Some(flight) = self.composites.front() else { return false };

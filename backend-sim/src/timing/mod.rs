@@ -1,7 +1,7 @@
 //! The timing pass: how long a kernel takes, command by command as its author wrote it.
 //! `launch.rs`: what is timed. `slice.rs`, `uses.rs`, `compile.rs`, `lower.rs`, `composite.rs`: from a module to a program.
 //! `cpu.rs`, `scratch.rs`: a PE that runs one. `hardware.rs`: what it hands commands to. `sim.rs`: the run. `result.rs`,
-//! `tally.rs`, `errors.rs`: what comes out. `backend.rs`: the launch interface. Not here: values (the core's interpreter),
+//! `tally.rs`, `errors.rs`: what comes out. `watch.rs`: how far it has come. `backend.rs`: the launch interface. Not here: values (the core's interpreter),
 //! prices (`cost`), rougher times of the same programs (`fidelity`).
 
 mod backend;
@@ -19,6 +19,7 @@ mod sim;
 mod slice;
 mod tally;
 mod uses;
+mod watch;
 
 pub use backend::{Report, SimBackend, Values};
 pub use errors::CODES;
@@ -26,6 +27,7 @@ pub use launch::{Operand, User};
 pub use result::{Demand, Limits, PeTiming, Place, Timing, Traffic};
 pub use sim::{Compiled, time_with};
 pub use tally::Tally;
+pub use watch::Watch;
 
 use crate::engine::Wheel;
 use crate::machine::Machine;

@@ -9,6 +9,7 @@ use super::launch::{Launch, User};
 use super::program::Program;
 use super::result::{Demand, Limits, PeTiming, Place, Timing, Traffic};
 use super::scratch::TileIx;
+use super::watch::{EVERY, Watch};
 use crate::engine::fabric::{Cx, Notice};
 use crate::engine::record::Extent;
 use crate::engine::{Clock, EventSet, Kind, PeIx, Recorder, Sharing};
@@ -34,6 +35,7 @@ pub struct Compiled<'a> {
     machine: &'a Machine,
     launches: Vec<Launch<'a>>,
     programs: Vec<Program>,
+    watch: Option<&'a Watch>,
 }
 
 impl<'a> Compiled<'a> {
@@ -51,7 +53,11 @@ impl<'a> Compiled<'a> {
         }
         faults.finish()?;
         let (programs, launches) = compiled.into_iter().unzip();
-        Ok(Compiled { machine, launches, programs })
+        Ok(Compiled { machine, launches, programs, watch: None })
+    }
+    /// The same, with runs that tell how far they have come.
+    pub fn watched(self, watch: Option<&'a Watch>) -> Compiled<'a> {
+        Compiled { watch, ..self }
     }
     pub fn machine(&self) -> &'a Machine {
         self.machine
@@ -73,7 +79,7 @@ impl<'a> Compiled<'a> {
     }
     fn ran<Q: EventSet>(&self, limits: Limits, sharing: Sharing) -> Result<Sim<'_, Q>, Diagnostics> {
         let mut sim = Sim::<Q>::new(self.machine, &self.launches, &self.programs, limits, sharing)?;
-        sim.run()?;
+        sim.run(self.watch)?;
         Ok(sim)
     }
 }
@@ -135,12 +141,18 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
         Ok(())
     }
 
-    fn run(&mut self) -> Result<(), Diagnostics> {
+    fn run(&mut self, watch: Option<&Watch>) -> Result<(), Diagnostics> {
         while let Some(event) = self.hw.cx.clock.advance() {
             if event.time > self.limits.time {
                 return Err(self.over(|op, limits| Fault::TimeLimit { limit: limits.time, op }));
             }
-            if self.hw.cx.clock.events() > self.limits.events {
+            let events = self.hw.cx.clock.events();
+            if events.is_multiple_of(EVERY)
+                && let Some(watch) = watch
+            {
+                watch.update(events, self.seated().filter(|cpu| cpu.has_ended()).count());
+            }
+            if events > self.limits.events {
                 return Err(self.over(|op, limits| Fault::EventLimit { limit: limits.events, op }));
             }
             match self.hw.fabric.handle(&mut self.hw.cx, event) {
@@ -209,6 +221,10 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
         }
         faults.finish()
     }
+    /// PEs with a program.
+    fn seated(&self) -> impl Iterator<Item = &Cpu> {
+        self.cpus.iter().filter(|cpu| has_program(self.launches, cpu))
+    }
     /// The programs of a launch that wait, and for what.
     fn waiting(&self, launch: usize) -> Vec<Waiting> {
         let cpus = self.cpus.iter().filter(|c| c.seat.launch as usize == launch && c.wait != Wait::Ended);
@@ -275,11 +291,7 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
         let (all, sums) = (wall(record.extent()), record.sums);
         let stalls = record.stalls(clock.now());
         let port_busy = self.hw.fabric.port_busy();
-        let pes = self
-            .cpus
-            .iter()
-            .zip(stalls)
-            .filter(|(cpu, _)| (cpu.seat.pe as usize) < self.launches[cpu.seat.launch as usize].grid.pes);
+        let pes = self.cpus.iter().zip(stalls).filter(|(cpu, _)| has_program(self.launches, cpu));
         let pes = pes.map(|(cpu, stalls)| PeTiming {
             user: cpu.seat.launch as usize,
             cube: cpu.seat.cube,
@@ -315,8 +327,7 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
             link: lane.link,
             bytes: lane.bytes,
         });
-        let seats = self.cpus.iter().filter(|c| (c.seat.pe as usize) < self.launches[c.seat.launch as usize].grid.pes);
-        Demand { traffic: traffic.collect(), pes: seats.map(|cpu| (place(cpu.seat.ix), cpu.tally)).collect() }
+        Demand { traffic: traffic.collect(), pes: self.seated().map(|cpu| (place(cpu.seat.ix), cpu.tally)).collect() }
     }
     fn counts(&self) -> (BTreeMap<&'static str, u64>, u64) {
         let (mut commands, mut math_ops) = (BTreeMap::new(), 0);
@@ -328,4 +339,9 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
         }
         (commands, math_ops)
     }
+}
+
+/// Whether a PE of the cubes in use has a program to run.
+fn has_program(launches: &[Launch<'_>], cpu: &Cpu) -> bool {
+    (cpu.seat.pe as usize) < launches[cpu.seat.launch as usize].grid.pes
 }

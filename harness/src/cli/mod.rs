@@ -15,6 +15,7 @@ mod progress;
 mod run;
 mod sheet;
 mod verify;
+mod watching;
 
 pub use args::{Common, Format, machine_args, output_args};
 pub use progress::{Progress, note};

@@ -1,6 +1,7 @@
 //! `run KERNEL`: one launch on one backend, its values against the f64 reference, and what the backend measured.
 
 use super::sheet::write_facts;
+use super::watching::Watching;
 use super::{Cell, Command, Common, Context, Facts, Failure, Format, Outcome, Sheet, args, note, pick};
 use crate::inputs::Inputs;
 use crate::registry::{Agreement, Kernels};
@@ -45,8 +46,11 @@ impl Command for Run {
         if options.check {
             runtime.check(&launch)?.iter().for_each(|remark| note(&remark.to_string()));
         }
-        let report =
-            runtime.execute(launch).inspect_err(|_| runtime.prints().iter().for_each(|line| note(&line.to_string())));
+        let shown = options.common.format == Format::Table && !options.common.quiet;
+        let watching = runtime.watch().filter(|_| shown).map(Watching::start);
+        let report = runtime.execute(launch);
+        drop(watching);
+        let report = report.inspect_err(|_| runtime.prints().iter().for_each(|line| note(&line.to_string())));
         let report = report?.seeded(options.inputs.seed());
         let agreements = if options.timing_only { Vec::new() } else { case.check()? };
 
