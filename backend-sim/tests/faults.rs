@@ -42,7 +42,7 @@ fn user<'a>(m: &'a Module, args: &'a [Arg], grid: Grid) -> User<'a> {
     let config = LaunchConfig { grid, ..LaunchConfig::default() };
     User { module: m, args: args.collect(), config, first_cube: 0, start: Ps::ZERO, trace: None }
 }
-const SMALL: Limits = Limits { time: Ps::from_ns(1_000_000), events: 100_000, free_steps: 10_000 };
+const SMALL: Limits = Limits { time: Ps::from_ns(1_000_000), steps: 100_000, free_turns: 10_000 };
 
 /// What is wrong with a kernel body on a cube of two PEs.
 fn fault(body: &str) -> String {
@@ -333,7 +333,7 @@ fn a_division_by_zero_in_a_bound() {
 #[test]
 fn a_loop_that_runs_too_long() {
     assert_snapshot!(fault("  for %t in 0..1000000 {\n    barrier cube\n  }\n"), @r"
-    error[TW-E0355]: the run takes more than 100000 events
+    error[TW-E0355]: the run takes more than 100000 events and turns of loops
      --> k.tir:3:5
       |
     3 |     barrier cube
@@ -352,14 +352,46 @@ fn a_loop_without_commands_that_never_ends() {
     yield %w
   }
 "), @r"
-    error[TW-E0356]: PE 0 took 10001 steps without issuing a command
-     --> k.tir:3:5
+    error[TW-E0356]: PE 0 took 10001 turns of loops without issuing a command
+     --> k.tir:2:1
       |
-    3 |     %go = cmp gt %w, 0:i32 : i1
-      |     ^^^ in this loop
+    2 | %end = while carry (%w = 1:i32) {
+      | ^^^^ in this loop
       |
-      = next: check the loop's condition
+      = next: check the loop's bounds or condition
       = more: tilewright explain TW-E0356
+    ");
+}
+#[test]
+fn a_counted_loop_around_nothing_and_with_nothing_behind_it() {
+    assert_snapshot!(fault("  for %t in 0:i64..9223372036854775807:i64 {\n  }\n"), @r"
+    error[TW-E0356]: PE 0 took 10001 turns of loops without issuing a command
+     --> k.tir:2:3
+      |
+    2 |   for %t in 0:i64..9223372036854775807:i64 {
+      |   ^^^ in this loop
+      |
+      = next: check the loop's bounds or condition
+      = more: tilewright explain TW-E0356
+    ");
+}
+#[test]
+fn loops_around_nothing_between_commands() {
+    assert_snapshot!(fault("\
+  for %t in 0..1000 {
+    barrier cube
+    for %u in 0..9000 {
+    }
+  }
+"), @r"
+    error[TW-E0355]: the run takes more than 100000 events and turns of loops
+     --> k.tir:4:5
+      |
+    4 |     for %u in 0..9000 {
+      |     ^^^ a PE is here then
+      |
+      = next: check the loop bounds, or raise the limit
+      = more: tilewright explain TW-E0355
     ");
 }
 

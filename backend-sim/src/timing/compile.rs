@@ -131,7 +131,7 @@ impl Compiler<'_, '_> {
         self.drop_values(&before);
 
         let top = self.here();
-        let exit = self.jump(Instr::Turn { index, end, exit: 0 });
+        let exit = self.jump(Instr::Turn { index, end, exit: 0, op });
         self.spend(self.price(op));
         let dead = self.body(o.body, &[]);
         self.yields(op, o.body, carried);
@@ -164,7 +164,7 @@ impl Compiler<'_, '_> {
         let dead = self.body(o.body, &dying);
         self.yields(op, o.body, carried);
         self.drop_but(&dead, carried);
-        self.p.code.push(Instr::Jump { to: top });
+        self.p.code.push(Instr::Again { top, op });
         self.land(exit);
         self.drop_values(&made);
         self.drop_values(&after);
@@ -413,7 +413,8 @@ impl<'m> Compiler<'_, 'm> {
             Instr::Jump { to } => *to = here,
             Instr::Branch { otherwise, .. } => *otherwise = here,
             Instr::Turn { exit, .. } => *exit = here,
-            Instr::Next { .. }
+            Instr::Again { .. }
+            | Instr::Next { .. }
             | Instr::Eval { .. }
             | Instr::Place { .. }
             | Instr::Move { .. }

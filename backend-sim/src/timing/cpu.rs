@@ -8,6 +8,7 @@ use super::errors::{Fault, Holder, Stop};
 use super::hardware::{Direction, Hardware, Seat};
 use super::launch::Launch;
 use super::program::{Command, EngineRecord, Instr, Job, Part, PlaceValue, Program, ScalarSlot};
+use super::result::Limits;
 use super::scratch::{Pending, Room, Scratch, TileIx, wait_class};
 use super::tally::Tally;
 use crate::engine::composite::StreamedTiles;
@@ -25,7 +26,7 @@ pub struct Shared<'a> {
     pub program: &'a Program,
     /// Added to each blocking engine command.
     pub engine_overhead: Ps,
-    pub free_steps: u64,
+    pub limits: Limits,
 }
 
 /// How far the current command is.
@@ -74,7 +75,8 @@ pub struct Cpu {
     pub commands: u64,
     pub cycles: u64,
     pub tally: Tally,
-    free_steps: u64,
+    /// Turns of loops since the last command.
+    free_turns: u64,
     /// Words of the control trace that were used.
     traced: usize,
 }
@@ -102,7 +104,7 @@ impl Cpu {
             commands: 0,
             cycles: 0,
             tally: Tally::default(),
-            free_steps: 0,
+            free_turns: 0,
             traced: 0,
         }
     }
@@ -149,7 +151,11 @@ impl Cpu {
                 }
                 Instr::Jump { to } => {
                     self.pc = to;
-                    self.count_step(sh)?;
+                    continue;
+                }
+                Instr::Again { top, op } => {
+                    self.count_turn(sh, hw, op)?;
+                    self.pc = top;
                     continue;
                 }
                 Instr::Branch { cond, otherwise } => {
@@ -158,8 +164,8 @@ impl Cpu {
                         continue;
                     }
                 }
-                Instr::Turn { index, end, exit } => {
-                    self.count_step(sh)?;
+                Instr::Turn { index, end, exit, op } => {
+                    self.count_turn(sh, hw, op)?;
                     if self.int(index) >= self.int(end) {
                         self.pc = exit;
                         continue;
@@ -215,25 +221,28 @@ impl Cpu {
             self.scratch.drop_name(*slot);
         }
     }
-    fn count_step(&mut self, sh: Shared<'_>) -> Result<(), Stop> {
-        self.free_steps += 1;
-        if self.free_steps <= sh.free_steps {
-            return Ok(());
+    /// A turn of the loop `op`. Turns take no simulated time and make no event, so they have limits of their own.
+    fn count_turn<Q: EventSet>(&mut self, sh: Shared<'_>, hw: &mut Hardware<'_, Q>, op: OpId) -> Result<(), Stop> {
+        self.free_turns += 1;
+        hw.turns += 1;
+        if self.free_turns > sh.limits.free_turns {
+            return Err(Fault::Endless { op, program: self.seat.program, turns: self.free_turns }.into());
         }
-        match self.op(sh.program) {
-            Some(op) => {
-                let (program, turns) = (self.seat.program, self.free_steps);
-                Err(Fault::Endless { op, program, turns }.into())
-            }
-            None => Ok(()),
+        if hw.steps() > sh.limits.steps {
+            return Err(Fault::StepLimit { limit: sh.limits.steps, op: Some(op) }.into());
         }
+        Ok(())
     }
     /// The op at which the CPU is, or the next one that has a place in the source.
     pub fn op(&self, program: &Program) -> Option<OpId> {
         let rest = program.code.get(self.pc as usize..).unwrap_or(&[]);
         rest.iter().find_map(|instr| match instr {
             Instr::Command(number) => program.commands.get(*number as usize).map(|c| c.op),
-            Instr::Eval { op, .. } | Instr::Await { op, .. } | Instr::CheckStep { op, .. } => Some(*op),
+            Instr::Eval { op, .. }
+            | Instr::Await { op, .. }
+            | Instr::CheckStep { op, .. }
+            | Instr::Again { op, .. }
+            | Instr::Turn { op, .. } => Some(*op),
             Instr::Place { .. }
             | Instr::Move { .. }
             | Instr::Bind { .. }
@@ -241,7 +250,6 @@ impl Cpu {
             | Instr::Spend { .. }
             | Instr::Jump { .. }
             | Instr::Branch { .. }
-            | Instr::Turn { .. }
             | Instr::Next { .. }
             | Instr::End => None,
         })
@@ -314,7 +322,7 @@ impl Cpu {
         self.commands += 1;
         self.cycles += c.cycles;
         self.tally.spend(time);
-        self.free_steps = 0;
+        self.free_turns = 0;
         hw.issued[self.seat.launch as usize][number as usize] += 1;
         self.phase = Phase::Issued;
         hw.cx.record.cpu(self.seat.ix.0, Class::Busy, hw.cx.clock.now());

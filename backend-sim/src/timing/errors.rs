@@ -78,8 +78,8 @@ pub enum Fault {
     Scratch { op: OpId, program: usize, needs: u64, capacity: Bytes, holders: Vec<Holder> },
     /// The run took longer than allowed.
     TimeLimit { limit: Ps, op: Option<OpId> },
-    /// The run had more events than allowed.
-    EventLimit { limit: u64, op: Option<OpId> },
+    /// The run had more events and turns of loops than allowed.
+    StepLimit { limit: u64, op: Option<OpId> },
     /// A loop that issues no command went round too often.
     Endless { op: OpId, program: usize, turns: u64 },
 }
@@ -92,7 +92,7 @@ impl Fault {
             Fault::CompositeLoad { .. } => "TW-E0352",
             Fault::Scratch { .. } => "TW-E0353",
             Fault::TimeLimit { .. } => "TW-E0354",
-            Fault::EventLimit { .. } => "TW-E0355",
+            Fault::StepLimit { .. } => "TW-E0355",
             Fault::Endless { .. } => "TW-E0356",
             Fault::GridTooLarge { .. } => "TW-E0540",
             Fault::SharedCube { .. } => "TW-E0541",
@@ -149,12 +149,14 @@ impl Fault {
             }
             Fault::TimeLimit { limit, op } => at(new(format!("the kernel runs longer than {limit}")), m, *op)
                 .next("check the loop bounds, or raise the limit"),
-            Fault::EventLimit { limit, op } => at(new(format!("the run takes more than {limit} events")), m, *op)
-                .next("check the loop bounds, or raise the limit"),
+            Fault::StepLimit { limit, op } => {
+                at(new(format!("the run takes more than {limit} events and turns of loops")), m, *op)
+                    .next("check the loop bounds, or raise the limit")
+            }
             Fault::Endless { op, program, turns } => {
-                new(format!("{} took {turns} steps without issuing a command", scene.name(*program)))
+                new(format!("{} took {turns} turns of loops without issuing a command", scene.name(*program)))
                     .at(m, loc(*op), "in this loop")
-                    .next("check the loop's condition")
+                    .next("check the loop's bounds or condition")
             }
         }
     }
@@ -250,16 +252,16 @@ pub const CODES: &[CodePage] = &[
     },
     CodePage {
         code: "TW-E0355",
-        title: "the run exceeds its number of events",
-        page: "The simulation took more events than allowed (2 * 10^9 unless the caller says otherwise, some \
-               minutes). An event is a command that starts or ends, or a packet that arrives. Most likely a loop \
-               turns more often than was meant. Check its bounds, choose smaller sizes, or raise the limit.",
+        title: "the run exceeds its number of events and turns of loops",
+        page: "The simulation took more steps than allowed (2 * 10^9 unless the caller says otherwise, some \
+               minutes). A step is an event, that is a command that starts or ends or a packet that arrives, or a turn \
+               of a loop, which may do nothing that takes time. Most likely a loop turns more often than was meant. Check its bounds, choose smaller sizes, or raise the limit.",
     },
     CodePage {
         code: "TW-E0356",
         title: "a loop without commands does not end",
-        page: "A PE executed very many scalar steps without issuing a command, which takes no simulated time. Its loop most \
-            likely never ends.",
+        page: "A PE turned its loops very many times (2 * 10^7 unless the caller says otherwise) without issuing a command, \
+            which takes no simulated time. Most likely the loop never ends, or its bounds are not what was meant.",
     },
     CodePage {
         code: "TW-E0540",

@@ -50,6 +50,8 @@ pub struct Hardware<'a, Q> {
     pub records: Records,
     /// By launch: how often each of its commands was issued.
     pub issued: Vec<Vec<u64>>,
+    /// Turns of loops, of all PEs.
+    pub turns: u64,
 }
 
 /// Where in a launch a PE is.
@@ -82,7 +84,12 @@ impl<'a, Q: EventSet> Hardware<'a, Q> {
             fields: FieldSet::default(),
             records: Records::default(),
             issued: Vec::new(),
+            turns: 0,
         }
+    }
+    /// What the run has taken so far: events, and turns of loops.
+    pub fn steps(&self) -> u64 {
+        self.cx.clock.events() + self.turns
     }
     /// The number of a cube, which is taken into use if it is not yet.
     pub fn use_cube(&mut self, sip: usize, cube: usize) -> u32 {

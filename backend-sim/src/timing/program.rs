@@ -77,6 +77,11 @@ pub enum Instr {
     Jump {
         to: u32,
     },
+    /// The next turn of a conditional loop.
+    Again {
+        top: u32,
+        op: OpId,
+    },
     /// Jumps when the condition is false.
     Branch {
         cond: ScalarSlot,
@@ -92,6 +97,7 @@ pub enum Instr {
         index: ScalarSlot,
         end: ScalarSlot,
         exit: u32,
+        op: OpId,
     },
     /// The next turn of a counted loop; leaves it when the index does not fit its type.
     Next {

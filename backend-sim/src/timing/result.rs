@@ -98,14 +98,15 @@ pub struct Traffic {
 pub struct Limits {
     /// Simulated time.
     pub time: Ps,
-    pub events: u64,
-    /// Steps of one PE between two commands.
-    pub free_steps: u64,
+    /// Events, and turns of loops of all PEs: what bounds the work of a run.
+    pub steps: u64,
+    /// Turns of loops of one PE between two commands.
+    pub free_turns: u64,
 }
 
 impl Default for Limits {
-    /// Ten simulated seconds, 2 * 10^9 events (some minutes), 2 * 10^7 steps.
+    /// Ten simulated seconds, 2 * 10^9 steps (some minutes), 2 * 10^7 turns without a command.
     fn default() -> Limits {
-        Limits { time: Ps::from_ns(10_000_000_000), events: 2_000_000_000, free_steps: 20_000_000 }
+        Limits { time: Ps::from_ns(10_000_000_000), steps: 2_000_000_000, free_turns: 20_000_000 }
     }
 }

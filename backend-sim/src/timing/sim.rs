@@ -152,8 +152,8 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
             {
                 watch.update(events, self.seated().filter(|cpu| cpu.has_ended()).count());
             }
-            if events > self.limits.events {
-                return Err(self.over(|op, limits| Fault::EventLimit { limit: limits.events, op }));
+            if self.hw.steps() > self.limits.steps {
+                return Err(self.over(|op, limits| Fault::StepLimit { limit: limits.steps, op }));
             }
             match self.hw.fabric.handle(&mut self.hw.cx, event) {
                 Some(Notice::Cpu(pe)) => self.step(pe)?,
@@ -170,7 +170,7 @@ impl<'a, Q: EventSet> Sim<'a, Q> {
             launch: &self.launches[launch],
             program: &self.programs[launch],
             engine_overhead: self.machine.cpu.engine_overhead,
-            free_steps: self.limits.free_steps,
+            limits: self.limits,
         };
         let stopped = |stop: Stop| Diagnostics::from(stop.diagnostic(self.launches[launch].scene()));
         cpu.step(shared, &mut self.hw).map_err(stopped)

@@ -16,7 +16,7 @@ use tilewright_sim::timing::{Limits, Operand, User, time};
 use tilewright_sim::units::Ps;
 
 /// Small enough for an example that does not end.
-const LIMITS: Limits = Limits { time: Ps::from_ns(1_000_000_000), events: 100_000, free_steps: 10_000 };
+const LIMITS: Limits = Limits { time: Ps::from_ns(1_000_000_000), steps: 100_000, free_turns: 10_000 };
 
 enum Given {
     Tensor(AnyTensor),

@@ -9,6 +9,7 @@ use tilewright_core::ir::{Builder, Deny, Dims, Element, Literal, Loc, LocId, Mod
 use tilewright_core::with_elem;
 
 /// The module that these bytes choose.
+#[allow(dead_code, reason = "not every test reads modules")]
 pub fn module(bytes: &[u8]) -> Module {
     chosen(bytes, For::Reading)
 }
