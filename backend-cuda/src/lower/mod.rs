@@ -28,8 +28,9 @@ pub use errors::CODES;
 use crate::abi::{Abi, Item};
 use crate::compile::Options;
 use crate::layout::{self, Layouts, RegLayout};
-use crate::ptx::{Body, Kernel, Op as PtxOp, Reg, Special, Src, Ty};
+use crate::ptx::{self, Body, Kernel, Op as PtxOp, Reg, Special, Src, Ty};
 use crate::shared::{self, Plan};
+use crate::target::Target;
 use errors::Fault;
 use held::Held;
 use reduce::Fold;
@@ -124,13 +125,24 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         target: options.target,
         param_bytes: cx.abi.bytes(),
         threads: options.threads,
-        min_ctas_per_sm: 1,
+        min_ctas_per_sm: min_ctas(options.threads, ptx::pressure(&cx.body), options.target, plan.bytes),
         shared_bytes: plan.bytes,
         offsets: plan.offsets.clone(),
         body: cx.body,
     };
     Ok(Lowered { kernel, abi: cx.abi, layouts: cx.layouts, moves: cx.moves, plan })
 }
+
+/// CTAs that an SM should hold at once: as many as make 1024 threads, fewer where the tiles need more registers.
+/// More threads would leave ptxas too few registers to keep loads in flight (PTX.md 2).
+fn min_ctas(threads: u32, alive: u32, target: Target, shared: u32) -> u32 {
+    // Addresses, and what ptxas keeps of its own.
+    let needed = alive + 16;
+    let fits = |ctas: &u32| REGISTERS / (threads * ctas) >= needed && shared * ctas <= target.shared_bytes();
+    (1..=(1024 / threads).max(1)).rev().find(fits).unwrap_or(1)
+}
+/// 32-bit registers of an SM.
+const REGISTERS: u32 = 1 << 16;
 
 /// A PTX name that says which kernel it is; names from text may hold anything.
 fn entry_name(name: &str) -> String {

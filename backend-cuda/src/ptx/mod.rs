@@ -1,9 +1,11 @@
 //! PTX as data: typed registers and instructions, kernels, and the one printer. Knows nothing of tiles.
 //! `ty.rs`: types and registers. `inst.rs`: instructions. `body.rs`: building a kernel's instructions.
-//! `print.rs`: the text, and which line of it came from which kernel line. Not here: what to emit (`lower`).
+//! `print.rs`: the text, and which line of it came from which kernel line. `pressure.rs`: registers
+//! alive at once. Not here: what to emit (`lower`).
 
 mod body;
 mod inst;
+mod pressure;
 mod print;
 mod ty;
 
@@ -12,5 +14,6 @@ pub use inst::{
     Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Op, Round, Scope, Shuffle, Space, Special, Src,
     Tern, Un, Vote,
 };
+pub use pressure::pressure;
 pub use print::{Kernel, Printed};
 pub use ty::{Class, Reg, Ty};

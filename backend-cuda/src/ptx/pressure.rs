@@ -1,0 +1,93 @@
+//! How many registers a kernel keeps alive at once, before ptxas has seen it: enough to say how many CTAs an SM should
+//! hold, which ptxas wants to be told (PTX.md 2).
+
+use super::body::{Body, Line};
+use super::inst::{Addr, Base, Label, Op, Src};
+use super::ty::{Class, Reg};
+use rustc_hash::FxHashMap;
+
+/// 32-bit registers alive at the fullest place. Registers live from the first line that names them to the last, and around
+/// every loop that uses what was made before it.
+pub fn pressure(body: &Body) -> u32 {
+    let lines: Vec<&Line> = body.lines().collect();
+    let mut life: FxHashMap<Reg, (usize, usize)> = FxHashMap::default();
+    let (mut labels, mut loops): (FxHashMap<Label, usize>, Vec<(usize, usize)>) = Default::default();
+    for (at, line) in lines.iter().enumerate() {
+        let mut name = |reg: Reg| life.entry(reg).or_insert((at, at)).1 = at;
+        if let Some(guard) = line.inst.guard {
+            name(guard.pred);
+        }
+        each_reg(&line.inst.op, &mut name);
+        match line.inst.op {
+            Op::Label(label) => {
+                labels.insert(label, at);
+            }
+            Op::Bra { to, .. } => loops.extend(labels.get(&to).map(|from| (*from, at))),
+            _ => {}
+        }
+    }
+    // Inner loops end first.
+    for (from, to) in loops {
+        for (first, last) in life.values_mut().filter(|(first, last)| *first < from && (from..=to).contains(last)) {
+            (*first, *last) = (*first, to);
+        }
+    }
+    let mut change = vec![0i64; lines.len() + 1];
+    for (reg, (first, last)) in life {
+        let words = match reg.class {
+            Class::Pred => 0,
+            Class::B16 | Class::B32 => 1,
+            Class::B64 => 2,
+        };
+        change[first] += words;
+        change[last] -= words;
+    }
+    let mut alive = 0;
+    let peak = change.into_iter().map(|by| {
+        alive += by;
+        alive
+    });
+    peak.max().unwrap_or(0).max(0) as u32
+}
+
+/// Every register that an instruction names.
+fn each_reg(op: &Op, f: &mut dyn FnMut(Reg)) {
+    let mut all = |regs: &[Reg], srcs: &[Src], at: Option<&Addr>| {
+        regs.iter().for_each(|reg| f(*reg));
+        for src in srcs {
+            match src {
+                Src::Reg(reg) => f(*reg),
+                Src::Imm(_) => {}
+            }
+        }
+        match at.map(|at| at.base) {
+            Some(Base::Reg(reg)) => f(reg),
+            Some(Base::Params) | None => {}
+        }
+    };
+    match op {
+        Op::Mov { d, a, .. } | Op::Un { d, a, .. } | Op::Math { d, a, .. } => all(&[*d], &[*a], None),
+        Op::Special { d, .. } | Op::BufferBase { d, .. } | Op::EvictFirst { d } => all(&[*d], &[], None),
+        Op::Bin { d, a, b, .. } | Op::Setp { d, a, b, .. } => all(&[*d], &[*a, *b], None),
+        Op::Tern { d, a, b, c, .. } | Op::Lop3 { d, a, b, c, .. } => all(&[*d], &[*a, *b, *c], None),
+        Op::Prmt { d, a, b, sel } => all(&[*d], &[*a, *b, *sel], None),
+        Op::Cvt { d, a, .. } | Op::Bfe { d, a, .. } | Op::Vote { d, a, .. } => all(&[*d, *a], &[], None),
+        Op::CvtPack { d, hi, lo, .. } => all(&[*d, *hi, *lo], &[], None),
+        Op::Bfi { d, a, into, .. } => all(&[*d, *a, *into], &[], None),
+        Op::Selp { d, a, b, p, .. } => all(&[*d, *p], &[*a, *b], None),
+        Op::Pack { d, parts, .. } => {
+            all(&[*d], &[], None);
+            all(parts, &[], None);
+        }
+        Op::Unpack { d, a, .. } => {
+            all(&[*a], &[], None);
+            all(d, &[], None);
+        }
+        Op::Ld { d, at, .. } => all(d, &[], Some(at)),
+        Op::St { a, at, .. } => all(a, &[], Some(at)),
+        Op::Red { at, a, .. } => all(&[], &[*a], Some(at)),
+        Op::Atom { d, at, a, b, .. } => all(&[*d], &[*a, b.unwrap_or(Src::Imm(0))], Some(at)),
+        Op::Shfl { d, a, b, .. } => all(&[*d, *a], &[*b], None),
+        Op::Bar | Op::BarWarp | Op::Fence { .. } | Op::Bra { .. } | Op::Label(_) | Op::Ret | Op::Trap => {}
+    }
+}
