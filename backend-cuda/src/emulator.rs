@@ -49,6 +49,9 @@ impl Device for Emulator {
     fn target(&self) -> Target {
         self.target
     }
+    fn name(&self) -> String {
+        "PTX emulator".to_string()
+    }
     fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
         let module = Module::parse(&compiled.printed.text).map_err(|fault| told(&compiled, &fault))?;
         Ok(Loaded { compiled, module })

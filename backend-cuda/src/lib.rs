@@ -19,6 +19,7 @@ mod compile;
 mod launch_errors;
 
 pub use compile::{Compiled, Options, compile};
+pub use lower::NOT_LOWERED;
 pub use target::Target;
 
 use tilewright_core::diag::CodePage;

@@ -41,12 +41,6 @@ pub const CODES: &[CodePage] = &[
                Running on an NVIDIA GPU comes later.",
     },
     CodePage {
-        code: "TW-E0602",
-        title: "the PTX emulator is not built yet",
-        page: "Kernels run on the machine model (`--target sim`) and in the reference interpreter (`--target reference`). \
-               Running emitted PTX on the CPU comes later.",
-    },
-    CodePage {
         code: "TW-E0801",
         title: "no such kernel",
         page: "The program has no kernel of this name. `tilewright ir --list` prints one instance of every kernel a line. \
@@ -156,10 +150,6 @@ pub fn unknown_parameter(name: &str, known: &[Param]) -> Diagnostic {
 
 pub fn driver_not_built() -> Diagnostic {
     Diagnostic::new("TW-E0601", "driver backend not built yet").next("--target sim, or --target reference")
-}
-
-pub fn emulator_not_built() -> Diagnostic {
-    Diagnostic::new("TW-E0602", "PTX emulator not built yet").next("--target sim, or --target reference")
 }
 
 pub fn unknown_kernel(name: &str, kernels: &Kernels) -> Diagnostic {

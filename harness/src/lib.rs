@@ -23,6 +23,6 @@ use tilewright_core::diag::CodePage;
 pub fn codes() -> impl Iterator<Item = &'static [CodePage]> {
     let ours = [errors::CODES, tilewright_core::lang::errors::CODES, tilewright_core::passes::bounds::CODES];
     let runs = [tilewright_core::interp::CODES, tilewright_core::interp::RACE_CODES, tilewright_core::check::CODES];
-    let tables = [tilewright_sim::CODES, tilewright_core::ir::codes::CODES];
+    let tables = [tilewright_sim::CODES, tilewright_core::ir::codes::CODES, tilewright_cuda::CODES];
     ours.into_iter().chain(runs).chain(tables.into_iter().flatten().copied())
 }

@@ -33,7 +33,7 @@ impl Target {
             Target::Sim => "the cycle model of the AHBM machine",
             Target::Reference => "the interpreter that defines every op",
             Target::Cuda => "an NVIDIA GPU (not built yet)",
-            Target::PtxEmu => "emitted PTX on the CPU (not built yet)",
+            Target::PtxEmu => "the PTX that a GPU would run, on the CPU",
         }
     }
 }

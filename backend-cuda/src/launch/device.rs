@@ -16,6 +16,8 @@ pub trait Device {
     type Loaded;
 
     fn target(&self) -> Target;
+    /// As it calls itself.
+    fn name(&self) -> String;
     /// # Errors
     /// The device refuses the text.
     fn load(&mut self, kernel: Arc<Compiled>) -> Result<Self::Loaded, Diagnostics>;

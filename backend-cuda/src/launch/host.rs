@@ -8,6 +8,7 @@ use crate::launch_errors as errors;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
+use tilewright_core::interp::Printed;
 use tilewright_core::ir::{Module, OpId};
 use tilewright_core::launch::{Arg, Ready};
 use tilewright_core::passes::facts::Known;
@@ -19,7 +20,7 @@ pub const DEFAULT_THREADS: u32 = 256;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The lines that the kernel printed, program by program.
-    pub prints: Vec<String>,
+    pub prints: Vec<Printed>,
 }
 
 /// The variants of kernels that a device has loaded.

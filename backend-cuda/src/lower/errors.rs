@@ -13,7 +13,8 @@ pub(super) enum Fault {
     NoValue,
 }
 
-const NOT_LOWERED: &str = "TW-E0610";
+/// Not a mistake of the kernel: the backend is not complete.
+pub const NOT_LOWERED: &str = "TW-E0610";
 const TILE_TOO_LARGE: &str = "TW-E0611";
 const NO_VALUE: &str = "TW-E0612";
 

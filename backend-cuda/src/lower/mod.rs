@@ -23,7 +23,7 @@ mod place;
 mod reduce;
 mod shape;
 
-pub use errors::CODES;
+pub use errors::{CODES, NOT_LOWERED};
 
 use crate::abi::{Abi, Item};
 use crate::compile::Options;

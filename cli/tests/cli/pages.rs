@@ -9,10 +9,10 @@ use super::support::{self, tilewright, tilewright_in};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const BOOK: [&str; 6] = ["trace", "ir", "run", "machine", "launch", "command"];
+const BOOK: [&str; 7] = ["trace", "ir", "run", "machine", "launch", "gpu", "command"];
 
 /// Codes in Rust whose message no other test shows: each needs what a test has not.
-const UNSEEN: [(&str, &str); 13] = [
+const UNSEEN: [(&str, &str); 14] = [
     ("TW-E0240", "tests of the verifier compare codes: the ids of a broken module are no text to rely on"),
     ("TW-E0241", "as TW-E0240"),
     ("TW-E0243", "as TW-E0240"),
@@ -24,6 +24,7 @@ const UNSEEN: [(&str, &str); 13] = [
     ("TW-E0319", "what parses and traces is verified, so no kernel shows it"),
     ("TW-E0324", "tests of orders compare codes and values"),
     ("TW-E0354", "tests of limits compare codes"),
+    ("TW-E0612", "what the verifier accepts has no such use"),
     ("TW-E0824", "a shipped kernel that is wrong"),
     ("TW-E0826", "a system that refuses threads"),
 ];
@@ -159,7 +160,7 @@ fn every_example_that_can_be_run_gives_its_message_and_its_mended_form_none() {
 #[test]
 fn messages_of_examples_in_rust_are_those_that_tests_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let roots = ["tests", "backend-sim", "dsl-core", "harness", "kernels", "cli/tests/cli"];
+    let roots = ["tests", "backend-cuda", "backend-sim", "dsl-core", "harness", "kernels", "cli/tests/cli"];
     let (mut shown, mut folders): (String, Vec<PathBuf>) = (String::new(), roots.map(|r| root.join(r)).into());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("a folder can be read") {

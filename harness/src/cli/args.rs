@@ -86,7 +86,16 @@ pub(super) fn target_arg() -> Arg {
         .help("Where to run")
 }
 
-/// `--grid`, `--queue-depth`, `--timing-only`, `--check-races`, `--fidelity`.
+/// `--threads`.
+pub(super) fn threads_arg() -> Arg {
+    Arg::new("threads")
+        .long("threads")
+        .value_name("N")
+        .value_parser(value_parser!(u32))
+        .help("Threads that a program has on a GPU [default: the kernel's own choice, or 256]")
+}
+
+/// `--grid`, `--queue-depth`, `--threads`, `--timing-only`, `--check-races`, `--fidelity`.
 pub(super) fn launch_args() -> Vec<Arg> {
     vec![
         Arg::new("grid")
@@ -98,6 +107,7 @@ pub(super) fn launch_args() -> Vec<Arg> {
             .value_name("MESSAGES")
             .value_parser(value_parser!(u32).range(1..))
             .help("Messages a queue holds before a send waits"),
+        threads_arg(),
         Arg::new("timing-only")
             .long("timing-only")
             .action(ArgAction::SetTrue)

@@ -42,6 +42,7 @@ impl Command for Run {
         let mut launch = case.launch()?;
         launch = options.grid.into_iter().fold(launch, |launch, grid| launch.grid(grid));
         launch = options.queue_depth.into_iter().fold(launch, |launch, depth| launch.queue_depth(depth));
+        launch = options.threads.into_iter().fold(launch, |launch, threads| launch.threads(threads));
         let launch = launch.ready()?;
         if options.check {
             runtime.check(&launch)?.iter().for_each(|remark| note(&remark.to_string()));
@@ -70,6 +71,7 @@ struct Options {
     target: Target,
     grid: Option<Grid>,
     queue_depth: Option<u32>,
+    threads: Option<u32>,
     timing_only: bool,
     check_races: bool,
     check: bool,
@@ -86,6 +88,7 @@ impl Options {
             target: matches.get_one::<Target>("target").copied().unwrap_or(Target::Sim),
             grid: args::grid(matches)?,
             queue_depth: matches.get_one::<u32>("queue-depth").copied(),
+            threads: matches.get_one::<u32>("threads").copied(),
             timing_only,
             check_races: matches.get_flag("check-races"),
             check: !matches.get_flag("no-check"),
@@ -102,7 +105,8 @@ impl Options {
         };
         let grid = self.grid.map(|grid| ("grid".to_string(), grid.to_string()));
         let depth = self.queue_depth.map(|depth| ("queue depth".to_string(), depth.to_string()));
-        [("inputs".to_string(), inputs)].into_iter().chain(grid).chain(depth).collect()
+        let threads = self.threads.map(|threads| ("threads".to_string(), threads.to_string()));
+        [("inputs".to_string(), inputs)].into_iter().chain(grid).chain(depth).chain(threads).collect()
     }
 }
 

@@ -35,7 +35,7 @@ impl Command for Verify {
         let common = Common::of(matches);
         let words: Vec<&String> = matches.get_many("kernel").unwrap_or_default().collect();
         let instances = if words.is_empty() { cx.kernels.instances() } else { cx.kernels.chosen(&words)? };
-        let (backends, skipped) = backends(matches.get_one::<Target>("target").copied(), &common)?;
+        let (mut backends, missing) = backends(matches.get_one::<Target>("target").copied(), &common)?;
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
         let first = !matches.get_flag("no-check");
 
@@ -43,11 +43,11 @@ impl Command for Verify {
         let progress = Progress::new("verify", instances.len() * backends.len(), common.rows_only());
         let (mut count, mut wrong) = (Count::default(), Diagnostics::default());
         for instance in &instances {
-            for backend in &backends {
+            for backend in &mut backends {
                 let result = check(instance, backend, seed, first);
-                count.add(&result);
+                count.add(backend.target(), &result);
                 rows(instance, backend.target(), &result).iter().try_for_each(|row| sheet.row(row))?;
-                wrong.0.extend(result.err().into_iter().flat_map(|e| e.0));
+                wrong.0.extend(result.failure().into_iter().flat_map(|e| e.0));
                 progress.step(&format!("{instance} on {}", backend.target()));
             }
         }
@@ -55,7 +55,7 @@ impl Command for Verify {
         let inputs = ("inputs".to_string(), format!("random, seed {seed}"));
         let facts = [inputs].into_iter().chain(machine_facts(&common.open_machine()?, &FieldSet::default()));
         sheet.end(&facts.collect())?;
-        count.skipped = skipped.iter().map(|(target, why)| (*target, (instances.len(), why.clone()))).collect();
+        count.skipped.extend(missing.into_iter().map(|missing| (missing, instances.len())));
         count.tell(common.format, cx)?;
         if count.disagree > 0 {
             print_errors(&wrong);
@@ -69,50 +69,75 @@ impl Command for Verify {
 const COLUMNS: [&str; 6] = ["instance", "target", "output", "tolerance", "worst", "result"];
 
 /// The backends to verify on, and those that are not there, with the reason.
-fn backends(
-    wanted: Option<Target>,
-    common: &Common,
-) -> Result<(Vec<Runtime>, BTreeMap<&'static str, String>), Failure> {
+fn backends(wanted: Option<Target>, common: &Common) -> Result<(Vec<Runtime>, Vec<Skipped>), Failure> {
     let machine = common.open_machine()?;
     if let Some(target) = wanted {
-        return Ok((vec![Runtime::on(target, &machine)?.check_races()], BTreeMap::new()));
+        return Ok((vec![Runtime::on(target, &machine)?.check_races()], Vec::new()));
     }
-    let (mut present, mut skipped) = (Vec::new(), BTreeMap::new());
+    let (mut present, mut missing) = (Vec::new(), Vec::new());
     for target in Target::ALL {
         match Runtime::on(target, &machine) {
             Ok(backend) => present.push(backend.check_races()),
-            Err(why) => {
-                skipped.insert(target.name(), why.0.first().map(|d| d.message.clone()).unwrap_or_default());
-            }
+            Err(why) => missing.push((target.name(), reason(&why))),
         }
     }
-    Ok((present, skipped))
+    Ok((present, missing))
+}
+
+/// What became of one instance on one backend.
+enum Checked {
+    Outputs(Vec<Agreement>),
+    /// The backend does not have one of the kernel's ops yet.
+    NotBuilt(Diagnostics),
+    Failed(Diagnostics),
+}
+
+impl Checked {
+    fn failure(self) -> Option<Diagnostics> {
+        match self {
+            Checked::Failed(why) => Some(why),
+            Checked::Outputs(_) | Checked::NotBuilt(_) => None,
+        }
+    }
+}
+
+fn reason(why: &Diagnostics) -> String {
+    why.0.first().map(|d| format!("{} {}", d.code, d.message)).unwrap_or_default()
 }
 
 /// One instance on one backend; `first`: messages and barriers are checked before the run.
-fn check(instance: &Instance, backend: &Runtime, seed: u64, first: bool) -> Result<Vec<Agreement>, Diagnostics> {
+fn check(instance: &Instance, backend: &mut Runtime, seed: u64, first: bool) -> Checked {
+    match values(instance, backend, seed, first) {
+        Ok(outputs) => Checked::Outputs(outputs),
+        Err(why) if why.0.iter().any(|d| d.code == tilewright_cuda::NOT_LOWERED) => Checked::NotBuilt(why),
+        Err(why) => Checked::Failed(why),
+    }
+}
+fn values(instance: &Instance, backend: &mut Runtime, seed: u64, first: bool) -> Result<Vec<Agreement>, Diagnostics> {
     let mut case = instance.case(Inputs::Random { seed }, &backend.limits())?;
     let launch = case.launch()?.ready()?;
     if first {
         backend.check(&launch)?.iter().for_each(|remark| note(&format!("{instance}: {remark}")));
     }
-    backend.clone().execute(launch)?;
+    backend.execute(launch)?;
     case.check()
 }
 
-fn rows(instance: &Instance, target: Target, result: &Result<Vec<Agreement>, Diagnostics>) -> Vec<Vec<Cell>> {
+fn rows(instance: &Instance, target: Target, result: &Checked) -> Vec<Vec<Cell>> {
     let row = |rest: [Cell; 4]| [instance.to_string().into(), target.name().into()].into_iter().chain(rest).collect();
     match result {
-        Ok(outputs) => outputs
+        Checked::Outputs(outputs) => outputs
             .iter()
             .map(|o| {
                 let verdict = o.fault.as_ref().map_or("agrees".to_string(), |fault| format!("DISAGREES: {fault}"));
                 row([o.output.as_str().into(), o.tolerance.to_string().into(), o.worst.into(), verdict.into()])
             })
             .collect(),
-        Err(why) => {
-            let reason = why.0.first().map(|d| format!("failed: {} {}", d.code, d.message)).unwrap_or_default();
-            vec![row([Cell::Empty, Cell::Empty, Cell::Empty, reason.into()])]
+        Checked::NotBuilt(why) => {
+            vec![row([Cell::Empty, Cell::Empty, Cell::Empty, format!("skipped: {}", reason(why)).into()])]
+        }
+        Checked::Failed(why) => {
+            vec![row([Cell::Empty, Cell::Empty, Cell::Empty, format!("failed: {}", reason(why)).into()])]
         }
     }
 }
@@ -122,23 +147,27 @@ struct Count {
     agree: usize,
     disagree: usize,
     failed: usize,
-    skipped: BTreeMap<&'static str, (usize, String)>,
+    skipped: BTreeMap<Skipped, usize>,
 }
 
+/// A target, and why nothing ran there.
+type Skipped = (&'static str, String);
+
 impl Count {
-    fn add(&mut self, result: &Result<Vec<Agreement>, Diagnostics>) {
+    fn add(&mut self, target: Target, result: &Checked) {
         match result {
-            Ok(outputs) if outputs.iter().all(Agreement::agrees) => self.agree += 1,
-            Ok(_) => self.disagree += 1,
-            Err(_) => self.failed += 1,
+            Checked::Outputs(outputs) if outputs.iter().all(Agreement::agrees) => self.agree += 1,
+            Checked::Outputs(_) => self.disagree += 1,
+            Checked::NotBuilt(why) => *self.skipped.entry((target.name(), reason(why))).or_default() += 1,
+            Checked::Failed(_) => self.failed += 1,
         }
     }
     /// Under a table; on standard error where standard output is for a machine.
     fn tell(&self, format: Format, cx: &mut Context<'_>) -> Result<(), Failure> {
-        let skipped: usize = self.skipped.values().map(|(n, _)| n).sum();
+        let skipped: usize = self.skipped.values().sum();
         let Count { agree, disagree, failed, .. } = self;
         let mut lines = vec![format!("{agree} agree, {disagree} disagree, {failed} failed, {skipped} skipped")];
-        lines.extend(self.skipped.iter().map(|(target, (n, why))| format!("skipped {n} on {target}: {why}")));
+        lines.extend(self.skipped.iter().map(|((target, why), n)| format!("skipped {n} on {target}: {why}")));
         match format {
             Format::Table => writeln!(cx.out, "{}", lines.join("\n"))?,
             Format::Csv | Format::Json => lines.iter().for_each(|line| note(line)),

@@ -7,6 +7,7 @@ const BOOK: &[&str] = &[
     include_str!("../../../../docs/errors/run.md"),
     include_str!("../../../../docs/errors/machine.md"),
     include_str!("../../../../docs/errors/launch.md"),
+    include_str!("../../../../docs/errors/gpu.md"),
     include_str!("../../../../docs/errors/command.md"),
 ];
 

@@ -1,4 +1,9 @@
 //! What a program hands to `.run(&mut runtime)`: one of the backends, chosen at run time; and what a run tells.
+//! `gpu.rs`: backends that run PTX.
+
+mod gpu;
+
+pub use gpu::{Gpu, GpuReport};
 
 use crate::cli::{Cell, Facts};
 use crate::errors;
@@ -8,19 +13,21 @@ use std::fmt;
 use std::sync::Arc;
 use tilewright_core::check::{self, Remark, Shape};
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::{self, Interp, Printed};
+use tilewright_core::interp::{self, Interp, Mesh, Printed};
 use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
 use tilewright_core::passes;
+use tilewright_cuda::emulator::Emulator;
 use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
 use tilewright_sim::report::{EngineSummary, Fidelity, Summary};
 use tilewright_sim::timing::{SimBackend, Timing, Watch};
 
 /// A backend. Values never depend on which one it is, apart from rounding inside sums and products.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Runtime {
     Sim(Box<SimBackend>),
     Reference(Interp),
+    PtxEmu(Box<Gpu<Emulator>>),
 }
 
 /// What a run tells besides the values in its tensors. Its text is for the eye; [`Report::metrics`] are for a program.
@@ -28,6 +35,7 @@ pub enum Runtime {
 pub enum Report {
     Sim(Box<SimReport>),
     Reference(interp::Outcome),
+    Gpu(Box<GpuReport>),
 }
 
 /// What a run on the machine model tells.
@@ -59,6 +67,10 @@ impl Runtime {
     pub fn reference() -> Runtime {
         Runtime::Reference(Interp::default())
     }
+    /// The emulator of the PTX that is compiled for this architecture.
+    pub fn ptx_emu(arch: tilewright_cuda::Target) -> Runtime {
+        Runtime::PtxEmu(Box::new(Gpu::new(Emulator::new(arch))))
+    }
     /// The first NVIDIA GPU.
     ///
     /// # Errors
@@ -75,7 +87,7 @@ impl Runtime {
             Target::Sim => Ok(Runtime::sim_with(machine.clone())),
             Target::Reference => Ok(Runtime::reference()),
             Target::Cuda => Runtime::cuda(),
-            Target::PtxEmu => Err(errors::emulator_not_built().into()),
+            Target::PtxEmu => Ok(Runtime::ptx_emu(tilewright_cuda::Target::Sm90a)),
         }
     }
     /// The same without data: time alone.
@@ -85,7 +97,7 @@ impl Runtime {
     pub fn timing_only(self) -> Result<Runtime, Diagnostics> {
         match self {
             Runtime::Sim(sim) => Ok(Runtime::Sim(Box::new(sim.timing_only()))),
-            Runtime::Reference(_) => Err(errors::no_clock("--timing-only", self.target()).into()),
+            Runtime::Reference(_) | Runtime::PtxEmu(_) => Err(errors::no_clock("--timing-only", self.target()).into()),
         }
     }
     /// The same at another fidelity.
@@ -95,7 +107,7 @@ impl Runtime {
     pub fn fidelity(self, choice: Choice) -> Result<Runtime, Diagnostics> {
         match self {
             Runtime::Sim(sim) => Ok(Runtime::Sim(Box::new(sim.at(choice)))),
-            Runtime::Reference(_) => Err(errors::no_clock("--fidelity", self.target()).into()),
+            Runtime::Reference(_) | Runtime::PtxEmu(_) => Err(errors::no_clock("--fidelity", self.target()).into()),
         }
     }
     /// The same, with races between programs and reads of unwritten elements as errors.
@@ -103,6 +115,8 @@ impl Runtime {
         match &mut self {
             Runtime::Sim(sim) => sim.options.check_races = true,
             Runtime::Reference(interp) => interp.options.check_races = true,
+            // It always looks for what it can find.
+            Runtime::PtxEmu(_) => {}
         }
         self
     }
@@ -111,6 +125,7 @@ impl Runtime {
         match self {
             Runtime::Sim(sim) => sim.prints(),
             Runtime::Reference(interp) => interp.prints(),
+            Runtime::PtxEmu(gpu) => &gpu.prints,
         }
     }
     /// What a timing run tells another thread of how far it has come; a backend without a clock tells nothing.
@@ -124,13 +139,15 @@ impl Runtime {
         match self {
             Runtime::Sim(_) => Target::Sim,
             Runtime::Reference(_) => Target::Reference,
+            Runtime::PtxEmu(_) => Target::PtxEmu,
         }
     }
     /// What a launch contract needs to know of the place where the kernel will run.
     pub fn limits(&self) -> Limits {
         let scratch_bytes = match self {
             Runtime::Sim(sim) => sim.machine.scratch.capacity.0,
-            Runtime::Reference(_) => u64::MAX,
+            // The PTX compiler says itself which tile does not fit the registers.
+            Runtime::Reference(_) | Runtime::PtxEmu(_) => u64::MAX,
         };
         Limits { target: self.target(), scratch_bytes }
     }
@@ -142,6 +159,7 @@ impl Runtime {
         let (mesh, depth) = match self {
             Runtime::Sim(sim) => (sim.options.mesh, sim.machine.queue.depth),
             Runtime::Reference(interp) => (interp.options.mesh, DEFAULT_QUEUE_DEPTH),
+            Runtime::PtxEmu(_) => (Mesh::default(), DEFAULT_QUEUE_DEPTH),
         };
         let found = check::check(&Shape::of(launch, mesh, depth), &check::Limits::default());
         found.errors.finish().map(|()| found.remarks)
@@ -160,6 +178,7 @@ impl Backend for Runtime {
                 Ok(Report::Sim(Box::new(SimReport { timing, summary, roofline, gap, prints: run.prints })))
             }
             Runtime::Reference(interp) => interp.execute(launch).map(Report::Reference),
+            Runtime::PtxEmu(gpu) => gpu.execute(Target::PtxEmu, launch).map(Box::new).map(Report::Gpu),
         }
     }
 }
@@ -177,6 +196,7 @@ impl Report {
         match self {
             Report::Sim(sim) => &sim.prints,
             Report::Reference(outcome) => &outcome.prints,
+            Report::Gpu(gpu) => &gpu.prints,
         }
     }
     /// What was measured.
@@ -184,6 +204,7 @@ impl Report {
         match self {
             Report::Sim(sim) => sim.metrics(),
             Report::Reference(outcome) => vec![metric("steps", outcome.steps)],
+            Report::Gpu(gpu) => gpu.metrics(),
         }
     }
     /// Backend, machine, fidelity, what the result rests on: what every result says of itself.
@@ -191,6 +212,7 @@ impl Report {
         match self {
             Report::Sim(sim) => sim.facts(),
             Report::Reference(_) => vec![fact("backend", Target::Reference.name())],
+            Report::Gpu(gpu) => gpu.facts(),
         }
     }
 }
@@ -201,6 +223,7 @@ impl fmt::Display for Report {
         match self {
             Report::Sim(sim) => sim.fmt(f),
             Report::Reference(outcome) => write!(f, "{}, {} ops run", Target::Reference, outcome.steps),
+            Report::Gpu(gpu) => gpu.fmt(f),
         }
     }
 }

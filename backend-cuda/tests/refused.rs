@@ -1,0 +1,76 @@
+//! What a launch is refused for, and what the emulator says of a run that it stops.
+
+mod common;
+
+use common::{parse, some};
+use insta::assert_snapshot;
+use tilewright_core::elem::ElemType;
+use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
+use tilewright_core::placement::Placement;
+use tilewright_core::tensor::AnyTensor;
+use tilewright_cuda::Target;
+use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::launch::{Variants, execute};
+
+const COPY: &str = "kernel @copy(%x: view<?xf32>, %y: view_mut<?xf32>) {
+  %0 = load %x[0] else 0.0 : tile<32xf32>
+  store inside %y[0], %0
+}
+";
+
+fn said(device: &mut Emulator, args: Vec<Arg<'_>>, grid: Grid) -> String {
+    let config = LaunchConfig { grid, ..LaunchConfig::default() };
+    let ready = Ready { module: parse(COPY), args, config };
+    execute(device, &mut Variants::default(), ready).map_or_else(|e| e.to_string(), |_| "ran".to_string())
+}
+fn emulator() -> Emulator {
+    Emulator::new(Target::Sm90a)
+}
+
+#[test]
+fn more_programs_than_a_grid_counts() {
+    let (x, mut y) = (some(ElemType::F32, &[32]), some(ElemType::F32, &[32]));
+    let args = vec![Arg::View(&x), Arg::ViewMut(&mut y)];
+    assert_snapshot!(said(&mut emulator(), args, Grid::cubes(1 << 31)), @r"
+    error[TW-E0621]: a GPU cannot run 2147483648 cubes x 1 PEs
+     |
+     = next: 1 to 2147483647 programs
+     = more: tilewright explain TW-E0621
+    ");
+}
+
+#[test]
+fn a_tensor_without_its_elements() {
+    let (x, mut y) = (AnyTensor::new(ElemType::F32, vec![32], None, Placement::default()), some(ElemType::F32, &[32]));
+    let args = vec![Arg::View(&x), Arg::ViewMut(&mut y)];
+    assert_snapshot!(said(&mut emulator(), args, Grid::cubes(1)), @r"
+    error[TW-E0622]: a tensor of this launch has no elements
+     |
+     = next: make it with elements: `Tensor::from_vec`, or from an ndarray
+     = more: tilewright explain TW-E0622
+    ");
+}
+
+#[test]
+fn fewer_arguments_than_parameters() {
+    let x = some(ElemType::F32, &[32]);
+    assert_snapshot!(said(&mut emulator(), vec![Arg::View(&x)], Grid::cubes(1)), @r"
+    error[TW-E0623]: the arguments do not fit the kernel's parameters
+     |
+     = more: tilewright explain TW-E0623
+    ");
+}
+
+#[test]
+fn more_instructions_than_the_emulator_may_run() {
+    let (x, mut y) = (some(ElemType::F32, &[32]), some(ElemType::F32, &[32]));
+    let mut device = emulator();
+    device.limits.steps = 10;
+    assert_snapshot!(said(&mut device, vec![Arg::View(&x), Arg::ViewMut(&mut y)], Grid::cubes(1)), @r"
+    error[TW-E0660]: more than 10 instructions
+     |
+     = note: line 12 of the PTX: ld.param.u64 %d1, [args]
+     = note: block 0, thread 0
+     = more: tilewright explain TW-E0660
+    ");
+}
