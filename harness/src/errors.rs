@@ -1,5 +1,5 @@
 //! The texts and codes of what can go wrong at the command line and in the kernel registry.
-//! 0590-0599: values of kernel parameters. 06xx: targets that are not built. 08xx: the command line.
+//! 0590-0599: values of kernel parameters. 08xx: the command line.
 //! (Contracts of launches, machine files, kernels: with the crates that check them.)
 
 use crate::nearest::nearest;
@@ -33,12 +33,6 @@ pub const CODES: &[CodePage] = &[
         title: "the tensors of a run are too large",
         page: "A run with data holds all tensors in the memory of this computer, and its f64 reference several times as much. \
                Choose smaller sizes. Time alone needs no data: `--timing-only`.",
-    },
-    CodePage {
-        code: "TW-E0601",
-        title: "the CUDA driver backend is not built yet",
-        page: "Kernels run on the machine model (`--target sim`) and in the reference interpreter (`--target reference`). \
-               Running on an NVIDIA GPU comes later.",
     },
     CodePage {
         code: "TW-E0801",
@@ -146,10 +140,6 @@ pub fn unknown_parameter(name: &str, known: &[Param]) -> Diagnostic {
     let d = Diagnostic::new("TW-E0592", format!("the kernel has no parameter `{name}`"));
     let d = d.note(format!("its parameters: {}", names(known)));
     did_you_mean(d, name, known.iter().map(|p| p.name))
-}
-
-pub fn driver_not_built() -> Diagnostic {
-    Diagnostic::new("TW-E0601", "driver backend not built yet").next("--target sim, or --target reference")
 }
 
 pub fn unknown_kernel(name: &str, kernels: &Kernels) -> Diagnostic {

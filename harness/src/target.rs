@@ -32,7 +32,7 @@ impl Target {
         match self {
             Target::Sim => "the cycle model of the AHBM machine",
             Target::Reference => "the interpreter that defines every op",
-            Target::Cuda => "an NVIDIA GPU (not built yet)",
+            Target::Cuda => "an NVIDIA GPU, the first one that the driver shows",
             Target::PtxEmu => "the PTX that a GPU would run, on the CPU",
         }
     }

@@ -241,6 +241,9 @@ impl Device for Gpu {
     fn target(&self) -> Target {
         self.state.target
     }
+    fn name(&self) -> String {
+        self.properties().name.clone()
+    }
     fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
         let (state, key) = (&self.state, self.state.key(&compiled));
         // What the driver no longer takes is assembled anew and replaced.

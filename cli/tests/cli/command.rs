@@ -121,15 +121,6 @@ fn flags_that_do_not_exist_are_usage_errors() {
     ");
 }
 #[test]
-fn targets_that_are_not_built_say_so() {
-    assert_snapshot!(wrong(1, "run vector_add --target cuda"), @r"
-    error[TW-E0601]: driver backend not built yet
-     |
-     = next: --target sim, or --target reference
-     = more: tilewright explain TW-E0601
-    ");
-}
-#[test]
 fn a_grid_is_cubes_by_pes() {
     assert_snapshot!(wrong(1, "run vector_add --grid 8"), @r"
     error[TW-E0808]: --grid cannot be `8`

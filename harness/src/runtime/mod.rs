@@ -16,6 +16,7 @@ use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::{self, Interp, Mesh, Printed};
 use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
 use tilewright_core::passes;
+use tilewright_cuda::driver;
 use tilewright_cuda::emulator::Emulator;
 use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
@@ -28,6 +29,7 @@ pub enum Runtime {
     Sim(Box<SimBackend>),
     Reference(Interp),
     PtxEmu(Box<Gpu<Emulator>>),
+    Cuda(Box<Gpu<driver::Gpu>>),
 }
 
 /// What a run tells besides the values in its tensors. Its text is for the eye; [`Report::metrics`] are for a program.
@@ -74,14 +76,14 @@ impl Runtime {
     /// The first NVIDIA GPU.
     ///
     /// # Errors
-    /// The driver backend is not built yet.
+    /// There is no driver or no GPU, or one of them is too old.
     pub fn cuda() -> Result<Runtime, Diagnostics> {
-        Err(errors::driver_not_built().into())
+        Ok(Runtime::Cuda(Box::new(Gpu::new(driver::Gpu::open(0)?))))
     }
     /// The backend of a target.
     ///
     /// # Errors
-    /// It is not built.
+    /// It is not there.
     pub fn on(target: Target, machine: &Machine) -> Result<Runtime, Diagnostics> {
         match target {
             Target::Sim => Ok(Runtime::sim_with(machine.clone())),
@@ -97,7 +99,9 @@ impl Runtime {
     pub fn timing_only(self) -> Result<Runtime, Diagnostics> {
         match self {
             Runtime::Sim(sim) => Ok(Runtime::Sim(Box::new(sim.timing_only()))),
-            Runtime::Reference(_) | Runtime::PtxEmu(_) => Err(errors::no_clock("--timing-only", self.target()).into()),
+            Runtime::Reference(_) | Runtime::PtxEmu(_) | Runtime::Cuda(_) => {
+                Err(errors::no_clock("--timing-only", self.target()).into())
+            }
         }
     }
     /// The same at another fidelity.
@@ -107,7 +111,9 @@ impl Runtime {
     pub fn fidelity(self, choice: Choice) -> Result<Runtime, Diagnostics> {
         match self {
             Runtime::Sim(sim) => Ok(Runtime::Sim(Box::new(sim.at(choice)))),
-            Runtime::Reference(_) | Runtime::PtxEmu(_) => Err(errors::no_clock("--fidelity", self.target()).into()),
+            Runtime::Reference(_) | Runtime::PtxEmu(_) | Runtime::Cuda(_) => {
+                Err(errors::no_clock("--fidelity", self.target()).into())
+            }
         }
     }
     /// The same, with races between programs and reads of unwritten elements as errors.
@@ -115,8 +121,8 @@ impl Runtime {
         match &mut self {
             Runtime::Sim(sim) => sim.options.check_races = true,
             Runtime::Reference(interp) => interp.options.check_races = true,
-            // It always looks for what it can find.
-            Runtime::PtxEmu(_) => {}
+            // One always looks for what it can find, the other cannot.
+            Runtime::PtxEmu(_) | Runtime::Cuda(_) => {}
         }
         self
     }
@@ -126,6 +132,7 @@ impl Runtime {
             Runtime::Sim(sim) => sim.prints(),
             Runtime::Reference(interp) => interp.prints(),
             Runtime::PtxEmu(gpu) => &gpu.prints,
+            Runtime::Cuda(gpu) => &gpu.prints,
         }
     }
     /// What a timing run tells another thread of how far it has come; a backend without a clock tells nothing.
@@ -140,6 +147,7 @@ impl Runtime {
             Runtime::Sim(_) => Target::Sim,
             Runtime::Reference(_) => Target::Reference,
             Runtime::PtxEmu(_) => Target::PtxEmu,
+            Runtime::Cuda(_) => Target::Cuda,
         }
     }
     /// What a launch contract needs to know of the place where the kernel will run.
@@ -147,7 +155,7 @@ impl Runtime {
         let scratch_bytes = match self {
             Runtime::Sim(sim) => sim.machine.scratch.capacity.0,
             // The PTX compiler says itself which tile does not fit the registers.
-            Runtime::Reference(_) | Runtime::PtxEmu(_) => u64::MAX,
+            Runtime::Reference(_) | Runtime::PtxEmu(_) | Runtime::Cuda(_) => u64::MAX,
         };
         Limits { target: self.target(), scratch_bytes }
     }
@@ -159,7 +167,7 @@ impl Runtime {
         let (mesh, depth) = match self {
             Runtime::Sim(sim) => (sim.options.mesh, sim.machine.queue.depth),
             Runtime::Reference(interp) => (interp.options.mesh, DEFAULT_QUEUE_DEPTH),
-            Runtime::PtxEmu(_) => (Mesh::default(), DEFAULT_QUEUE_DEPTH),
+            Runtime::PtxEmu(_) | Runtime::Cuda(_) => (Mesh::default(), DEFAULT_QUEUE_DEPTH),
         };
         let found = check::check(&Shape::of(launch, mesh, depth), &check::Limits::default());
         found.errors.finish().map(|()| found.remarks)
@@ -179,6 +187,7 @@ impl Backend for Runtime {
             }
             Runtime::Reference(interp) => interp.execute(launch).map(Report::Reference),
             Runtime::PtxEmu(gpu) => gpu.execute(Target::PtxEmu, launch).map(Box::new).map(Report::Gpu),
+            Runtime::Cuda(gpu) => gpu.execute(Target::Cuda, launch).map(Box::new).map(Report::Gpu),
         }
     }
 }
