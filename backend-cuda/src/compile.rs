@@ -3,6 +3,7 @@
 use crate::abi::Abi;
 use crate::layout::Layouts;
 use crate::lower::{self, Lowered, Move};
+use crate::outcome::Slot;
 use crate::ptx::{Kernel, Printed};
 use crate::shared::Plan;
 use crate::target::Target;
@@ -30,6 +31,8 @@ pub struct Compiled {
     pub kernel: Kernel,
     pub printed: Printed,
     pub abi: Abi,
+    /// The error records that it may leave.
+    pub slots: Vec<Slot>,
     /// The optimised module: what locations and records refer to.
     pub module: Module,
     pub checks: Checks,
@@ -49,7 +52,7 @@ pub struct Compiled {
 pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
     let passes::Optimised { module, remarks, checks } =
         passes::optimise(m, &passes::Options { known: options.known.clone(), ..Default::default() })?;
-    let Lowered { kernel, abi, layouts, moves, plan } = lower::lower(&module, &checks, options)?;
+    let Lowered { kernel, abi, slots, layouts, moves, plan } = lower::lower(&module, &checks, options)?;
     let printed = kernel.print();
-    Ok(Compiled { kernel, printed, abi, module, checks, remarks, layouts, moves, plan })
+    Ok(Compiled { kernel, printed, abi, module, checks, remarks, slots, layouts, moves, plan })
 }

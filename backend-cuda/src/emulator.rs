@@ -65,6 +65,9 @@ impl Device for Emulator {
     fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics> {
         self.memory.write(at.0, bytes).map_err(memory)
     }
+    fn mark_unwritten(&mut self, at: Address, bytes: u64) -> Result<(), Diagnostics> {
+        self.memory.mark_unwritten(at.0, bytes).map_err(memory)
+    }
     fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
         self.memory.read(at.0, bytes).map_err(memory)
     }

@@ -1,8 +1,9 @@
 //! Tile IR to PTX for NVIDIA GPUs, in Rust alone.
 //!
 //! `layout`: which thread holds which element. `lower`: ops to instructions. `ptx`: instructions as data, and their
-//! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at launch. `target.rs`: GPUs. `launch`: a launch on
-//! a device. `driver`: NVIDIA's. `emulator.rs`: the CPU as one. `cache`: machine code on disk. Knows the core, and no other backend.
+//! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at
+//! launch. `outcome`: what it leaves besides values. `target.rs`: GPUs. `launch`: a launch on a device. `driver`: NVIDIA's.
+//! `emulator.rs`: the CPU as one. `cache`: machine code on disk. Knows the core, and no other backend.
 
 pub mod abi;
 pub mod cache;
@@ -11,6 +12,7 @@ pub mod emulator;
 pub mod launch;
 pub mod layout;
 pub mod lower;
+pub mod outcome;
 pub mod ptx;
 pub mod shared;
 pub mod target;

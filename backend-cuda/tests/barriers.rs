@@ -25,6 +25,9 @@ impl Device for Without {
     fn target(&self) -> Target {
         self.emulator.target()
     }
+    fn name(&self) -> String {
+        self.emulator.name()
+    }
     fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
         let mut compiled = (*compiled).clone();
         let mut seen = 0;

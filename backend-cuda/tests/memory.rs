@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Value, both, difference, some};
+use common::{Value, both, difference, runs, some};
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
 
@@ -14,6 +14,20 @@ fn agrees(tir: &str, args: &[Value]) {
             assert_eq!(difference(a, b, 0), None, "{threads} threads\n{tir}");
         }
     }
+}
+/// The same values and the same errors.
+fn tells_the_same(tir: &str, args: &[Value]) -> String {
+    let mut told = String::new();
+    for threads in [32, 128] {
+        let (reference, emulated) = runs(tir, Grid::cubes(2).pes(2), threads, args);
+        for (a, b) in reference.tensors.iter().zip(&emulated.tensors) {
+            assert_eq!(difference(a, b, 0), None, "{threads} threads\n{tir}");
+        }
+        let text = |errors: Option<tilewright_core::diag::Diagnostics>| errors.map_or(String::new(), |e| e.to_string());
+        told = text(reference.errors);
+        assert_eq!(text(emulated.errors), told, "{threads} threads\n{tir}");
+    }
+    told
 }
 fn view(elem: ElemType, dims: &[usize]) -> Value {
     Value::Tensor(some(elem, dims))
@@ -34,5 +48,104 @@ fn what_is_kept_is_computed_and_nothing_is_written() {
 "
         );
         agrees(&tir, &[view(elem, &[100]), view(ElemType::F32, &[5]), Value::Scalar(7.into())]);
+    }
+}
+
+#[test]
+fn a_load_or_store_outside_is_told_as_the_interpreter_tells_it() {
+    let tir = "kernel @shift(%x: view<?x?xf32>, %y: view_mut<?x?xf32>, %by: i32) {
+  %p = program_id : i32
+  %q = mul %p, 3 : i32
+  %r = add %q, %by : i32
+  %t = load %x[%r, %by] : tile<3x20xf32>
+  store %y[%q, %by], %t
+}
+";
+    for by in [-25, -3, -1, 0, 1, 2, 7, i32::MAX, i32::MIN] {
+        let told = tells_the_same(
+            tir,
+            &[view(ElemType::F32, &[12, 21]), view(ElemType::F32, &[12, 24]), Value::Scalar(by.into())],
+        );
+        assert_eq!(told.is_empty(), by == 0, "{told}");
+    }
+}
+
+#[test]
+fn one_element_outside_is_told_and_counts_as_zero() {
+    let tir = "kernel @one(%x: view<?x?xf32>, %y: view_mut<?xf32>, %by: i32) {
+  %p = program_id : i32
+  %r = add %p, %by : i32
+  %t = load %x[%r, 2] : f32
+  %u = load %x[%r, 3] else 7.0 : f32
+  %s = add %t, %u : f32
+  store %y[%r], %s
+  store inside %y[%by], %s
+}
+";
+    for by in [-1, 0, 2] {
+        let told =
+            tells_the_same(tir, &[view(ElemType::F32, &[5, 3]), view(ElemType::F32, &[5]), Value::Scalar(by.into())]);
+        assert_eq!(told.is_empty(), by == 0, "{told}");
+    }
+}
+
+#[test]
+fn limits_leave_places_out_of_an_access() {
+    let tir = "kernel @limit(%x: view<?x?xf32>, %y: view_mut<?x?xf32>, %n: i32, %at: i32) {
+  %t = load %x[%at, 0] limit 0: %n limit 1: %n else 2.5 : tile<4x16xf32>
+  store %y[%at, 0] limit 1: %n, %t
+}
+";
+    for n in [-3, 0, 1, 4, 7, 16, 40] {
+        for at in [0, 1, 3] {
+            let args = [view(ElemType::F32, &[6, 12]), view(ElemType::F32, &[6, 13])];
+            tells_the_same(tir, &[args.as_slice(), &[Value::Scalar(n.into()), Value::Scalar(at.into())]].concat());
+        }
+    }
+}
+
+#[test]
+fn divisions_by_zero_are_counted() {
+    for elem in ["i32", "u8", "i64", "i16"] {
+        let tir = format!(
+            "kernel @div(%x: view<?x{elem}>, %y: view_mut<?x{elem}>, %d: {elem}) {{
+  %a = load %x[0] : tile<10x10x{elem}>
+  %b = load %x[7] : tile<10x10x{elem}>
+  %q = div %a, %b : tile<10x10x{elem}>
+  %r = rem %b, %a : tile<10x10x{elem}>
+  %s = add %q, %r : tile<10x10x{elem}>
+  %e = load %x[5] : {elem}
+  %f = div %e, %d : {elem}
+  %g = splat %f : tile<10x10x{elem}>
+  %h = add %s, %g : tile<10x10x{elem}>
+  store inside %y[0], %h
+}}
+"
+        )
+        .replace("?x", "?x?x")
+        .replace("[0]", "[0, 0]")
+        .replace("[7]", "[7, 3]")
+        .replace("[5]", "[5, 5]");
+        let elem = ElemType::from_name(elem).unwrap_or(ElemType::I32);
+        let x = some(elem, &[20, 20]);
+        let zero = tilewright_core::ir::Literal::int(elem, 0).unwrap_or_else(|| 0.into());
+        assert!(!tells_the_same(&tir, &[Value::Tensor(x), view(elem, &[10, 10]), Value::Scalar(zero)]).is_empty());
+    }
+}
+
+#[test]
+fn an_assertion_that_does_not_hold_is_told_with_its_text() {
+    let tir = "kernel @check(%n: i32) {
+  %p = program_id : i32
+  %ok = cmp lt %p, %n : i1
+  assert %ok, \"too many programs\"
+  for %i in 0..%n {
+    %even = cmp ne %i, 1:i32 : i1
+    assert %even, \"never one\"
+  }
+}
+";
+    for n in [0, 1, 3, 4] {
+        tells_the_same(tir, &[Value::Scalar(n.into())]);
     }
 }

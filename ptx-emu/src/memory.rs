@@ -59,6 +59,16 @@ impl Memory {
         }
         Ok(())
     }
+    /// Nobody has written these bytes: a kernel may not read them.
+    ///
+    /// # Errors
+    /// Outside every piece.
+    pub fn mark_unwritten(&mut self, at: u64, bytes: u64) -> Result<(), Kind> {
+        let (piece, from) = self.piece(at, bytes as usize)?;
+        piece.unwritten.resize(piece.bytes.len(), false);
+        piece.unwritten[from..from + bytes as usize].fill(true);
+        Ok(())
+    }
     /// The bytes as they are, written or not.
     ///
     /// # Errors

@@ -30,6 +30,14 @@ pub trait Device {
     /// # Errors
     /// The device failed.
     fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics>;
+    /// Nobody has written these bytes; a device that can tell refuses kernels that read them.
+    ///
+    /// # Errors
+    /// Outside the device's memory.
+    fn mark_unwritten(&mut self, at: Address, bytes: u64) -> Result<(), Diagnostics> {
+        let _ = (at, bytes);
+        Ok(())
+    }
     /// # Errors
     /// The device failed, perhaps in an earlier launch.
     fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics>;

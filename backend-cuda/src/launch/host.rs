@@ -5,13 +5,16 @@ use super::class::Class;
 use super::device::{Address, Device};
 use crate::compile::{Compiled, Options, compile};
 use crate::launch_errors as errors;
+use crate::outcome::{Slot, records_of};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::Printed;
+use tilewright_core::interp::stall::Scene;
+use tilewright_core::interp::{Printed, record_fault};
 use tilewright_core::ir::{Module, OpId};
 use tilewright_core::launch::{Arg, Ready};
 use tilewright_core::passes::facts::Known;
+use tilewright_core::tensor::AnyTensor;
 
 /// Threads of a CTA where neither the launch nor the kernel says.
 pub const DEFAULT_THREADS: u32 = 256;
@@ -100,12 +103,13 @@ pub fn execute<D: Device>(
     for arg in &launch.args {
         bound.push(match arg {
             Arg::Scalar(lit) => Bound::Scalar(*lit),
-            Arg::View(t) => held.upload(t.data.as_ref(), &t.dims)?,
-            Arg::ViewMut(t) => held.upload(t.data.as_ref(), &t.dims)?,
+            Arg::View(t) => held.upload(t)?,
+            Arg::ViewMut(t) => held.upload(t)?,
         });
     }
-    let nowhere = Address(0);
-    let params = bytes_of(&compiled.abi, &bound, grid, nowhere, nowhere).ok_or_else(errors::arguments)?;
+    let records = held.zeros(compiled.slots.len() as u64 * Slot::BYTES)?;
+    let prints = Address(0);
+    let params = bytes_of(&compiled.abi, &bound, grid, records, prints).ok_or_else(errors::arguments)?;
     held.device.launch(&loaded, programs, &params)?;
     for (arg, bound) in launch.args.into_iter().zip(bound) {
         if let (Arg::ViewMut(t), Bound::View { at, .. }) = (arg, bound)
@@ -117,6 +121,14 @@ pub fn execute<D: Device>(
             t.unwritten = Default::default();
         }
     }
+    let mut noted = vec![0; compiled.slots.len() * Slot::BYTES as usize];
+    if !noted.is_empty() {
+        held.device.read(records, &mut noted)?;
+    }
+    let scene = Scene { module: &compiled.module, grid };
+    let mut faults = Diagnostics::default();
+    records_of(&compiled.slots, &noted).iter().for_each(|record| faults.push(record_fault(scene, record)));
+    faults.finish()?;
     Ok(Outcome::default())
 }
 
@@ -126,12 +138,24 @@ struct Held<'d, D: Device> {
     buffers: Vec<Address>,
 }
 impl<D: Device> Held<'_, D> {
-    fn upload(&mut self, data: Option<&tilewright_core::data::Data>, dims: &[usize]) -> Result<Bound, Diagnostics> {
-        let data = data.ok_or_else(errors::shape_only)?;
-        let at = self.device.alloc(data.bytes().len() as u64)?;
+    fn upload(&mut self, t: &AnyTensor) -> Result<Bound, Diagnostics> {
+        let data = t.data.as_ref().ok_or_else(errors::shape_only)?;
+        let at = self.hold(data.bytes())?;
+        let bytes = t.elem.bytes();
+        for range in t.unwritten.ranges() {
+            let from = Address(at.0 + range.start as u64 * bytes);
+            self.device.mark_unwritten(from, range.len() as u64 * bytes)?;
+        }
+        Ok(Bound::View { at, dims: t.dims.clone() })
+    }
+    fn zeros(&mut self, bytes: u64) -> Result<Address, Diagnostics> {
+        if bytes == 0 { Ok(Address(0)) } else { self.hold(&vec![0; bytes as usize]) }
+    }
+    fn hold(&mut self, bytes: &[u8]) -> Result<Address, Diagnostics> {
+        let at = self.device.alloc(bytes.len() as u64)?;
         self.buffers.push(at);
-        self.device.write(at, data.bytes())?;
-        Ok(Bound::View { at, dims: dims.to_vec() })
+        self.device.write(at, bytes)?;
+        Ok(at)
     }
 }
 impl<D: Device> Drop for Held<'_, D> {

@@ -16,12 +16,17 @@ impl Lower<'_> {
         let elem = operands.last().map_or(m.ty(result).elem(), |v| m.ty(*v).elem());
         if m.ty(result).is_scalar() {
             let args = operands.iter().map(|v| self.scalar(*v)).collect::<Result<Vec<_>, _>>()?;
+            self.divisors(id, &args[args.len() - 1..], None)?;
             let reg = self.at_a_place(&data.op, elem, m.ty(result).elem(), &args)?;
             self.set_scalar(id, reg);
             return Ok(());
         }
         let layout = self.layout(result)?;
         let tiles = operands.iter().map(|v| self.tile(*v, &layout)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(by) = tiles.last() {
+            let by: Vec<Src> = by.iter().map(|reg| (*reg).into()).collect();
+            self.divisors(id, &by, Some(&layout))?;
+        }
         let mut regs = Vec::with_capacity(layout.regs());
         for reg in 0..layout.regs() {
             let args: Vec<Src> = tiles.iter().map(|tile| tile[reg].into()).collect();

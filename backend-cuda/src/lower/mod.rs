@@ -4,7 +4,8 @@
 //!
 //! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place, by family in `arith.rs`, `bits.rs`, `compare.rs`,
 //! `cast.rs`, `math.rs`.
-//! `memory.rs`: loads and stores. `reduce.rs`, `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
+//! `memory`: loads, stores, atomics. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`,
+//! `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
 mod arith;
 mod bits;
@@ -20,6 +21,7 @@ mod memory;
 mod observe;
 mod ordered;
 mod place;
+mod records;
 mod reduce;
 mod shape;
 
@@ -28,15 +30,17 @@ pub use errors::{CODES, NOT_LOWERED};
 use crate::abi::{Abi, Item};
 use crate::compile::Options;
 use crate::layout::{self, Layouts, RegLayout};
+use crate::outcome::Slot;
 use crate::ptx::{self, Body, Kernel, Op as PtxOp, Reg, Special, Src, Ty};
 use crate::shared::{self, Plan};
 use crate::target::Target;
 use errors::Fault;
 use held::Held;
+use memory::Hoisted;
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, Type, ValueId};
+use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, Type, ValueId, ops};
 use tilewright_core::passes::bounds::{Checks, Placement, Prover};
 
 /// A kernel's lowering in progress.
@@ -57,6 +61,13 @@ struct Lower<'m> {
     /// Registers that stand for a whole kernel: parameters, ids.
     entry: FxHashMap<Item, Reg>,
     specials: FxHashMap<Special, Reg>,
+    hoisted: FxHashMap<Hoisted, Reg>,
+    /// By parameter: some op writes it.
+    written: Vec<bool>,
+    /// The groups of maxima and sums in memory.
+    atomics: [Option<u32>; 2],
+    /// Where faults are noted, in the order of the buffer.
+    slots: Vec<Slot>,
     /// The op that is being lowered.
     current: OpId,
     moves: Vec<Move>,
@@ -76,6 +87,7 @@ pub struct Move {
 pub struct Lowered {
     pub kernel: Kernel,
     pub abi: Abi,
+    pub slots: Vec<Slot>,
     pub layouts: Layouts,
     pub moves: Vec<Move>,
     pub plan: Plan,
@@ -115,9 +127,14 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         specials: FxHashMap::default(),
         current: OpId(0),
         moves: Vec::new(),
+        hoisted: FxHashMap::default(),
+        written: written(m),
+        atomics: [None; 2],
+        slots: Vec::new(),
     };
     cx.region(m.body)?;
     cx.body.emit(PtxOp::Ret);
+    cx.body.close();
     let plan = shared::plan(&cx.body);
     shared::place_barriers(&mut cx.body, &plan);
     let kernel = Kernel {
@@ -130,7 +147,22 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         offsets: plan.offsets.clone(),
         body: cx.body,
     };
-    Ok(Lowered { kernel, abi: cx.abi, layouts: cx.layouts, moves: cx.moves, plan })
+    Ok(Lowered { kernel, abi: cx.abi, slots: cx.slots, layouts: cx.layouts, moves: cx.moves, plan })
+}
+
+/// By parameter: whether some op writes it.
+fn written(m: &Module) -> Vec<bool> {
+    let mut out = vec![false; m.params.len()];
+    m.each_op(&mut |op| {
+        if let Op::Store(ops::Store { at, .. })
+        | Op::AtomicAdd(ops::AtomicAdd { at, .. })
+        | Op::AtomicMax(ops::AtomicMax { at, .. }) = &m.op(op).op
+            && let Def::Param(param) = m.def(at.view)
+        {
+            out[param as usize] = true;
+        }
+    });
+    out
 }
 
 /// CTAs that an SM should hold at once: as many as make 1024 threads, fewer where the tiles need more registers.
@@ -153,7 +185,8 @@ fn entry_name(name: &str) -> String {
 impl Lower<'_> {
     fn region(&mut self, r: RegionId) -> Result<(), Diagnostics> {
         let m = self.m;
-        for &op in &m.region(r).ops {
+        let regs = |op: OpId| self.layouts.get(m.op(op).results.first).map_or(1, |layout| layout.regs());
+        for op in memory::issue_order(m, &m.region(r).ops, &regs) {
             self.body.loc = m.op(op).loc;
             self.op(op)?;
         }
@@ -216,6 +249,9 @@ impl Lower<'_> {
             Op::Keep(o) => self.keep(o),
             Op::Load(o) => self.load(id, o),
             Op::Store(o) => self.store(id, o),
+            Op::AtomicAdd(o) => self.atomic(id, &o.at, o.value),
+            Op::AtomicMax(o) => self.atomic(id, &o.at, o.value),
+            Op::Assert(o) => self.scalar(o.cond).and_then(|cond| self.assert(id, cond)),
             Op::Len(o) => self.len(id, o),
             Op::PeId(_) | Op::CubeId(_) | Op::NumPes(_) | Op::NumCubes(_) | Op::ProgramId(_) | Op::NumPrograms(_) => {
                 self.place(id)
@@ -234,14 +270,9 @@ impl Lower<'_> {
             Op::Reshape(o) => self.reshape(id, o),
             Op::Rows(o) => self.rows(id, o),
 
-            Op::Dot(_)
-            | Op::AtomicAdd(_)
-            | Op::AtomicMax(_)
-            | Op::Send(_)
-            | Op::Recv(_)
-            | Op::Barrier(_)
-            | Op::Print(_)
-            | Op::Assert(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
+            Op::Dot(_) | Op::Send(_) | Op::Recv(_) | Op::Barrier(_) | Op::Print(_) => {
+                Err(Fault::NotLowered { mnemonic: data.op.mnemonic() })
+            }
         };
         done.map_err(|fault| fault.diagnostic(m, id).into())
     }

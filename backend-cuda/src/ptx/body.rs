@@ -44,12 +44,27 @@ pub struct Line {
     pub touch: Option<Touch>,
 }
 
+/// What emission goes back to.
+#[must_use]
+pub struct Aside(Vec<Line>);
+
+/// Where instructions stand that are emitted aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Before everything else: they run once, and hold in the whole kernel.
+    Entry,
+    /// Behind everything else: they are reached by a branch, and branch back.
+    Rare,
+}
+
 /// The instructions of a kernel under construction.
 #[derive(Clone, Debug)]
 pub struct Body {
     lines: Vec<Line>,
     /// Runs before everything else, once.
     entry: Vec<Line>,
+    /// What is rarely reached; stands behind everything else.
+    rare: Vec<Line>,
     /// Bytes and alignment of each buffer.
     buffers: Vec<(u32, u32)>,
     regs: [u32; 4],
@@ -64,6 +79,7 @@ impl Default for Body {
         Body {
             lines: Vec::new(),
             entry: Vec::new(),
+            rare: Vec::new(),
             buffers: Vec::new(),
             regs: [0; 4],
             labels: 0,
@@ -113,6 +129,22 @@ impl Body {
         self.entry.append(&mut self.lines);
         (self.lines, self.loc) = (lines, loc);
         out
+    }
+    /// What is emitted until `Body::resume` stands elsewhere.
+    pub fn aside(&mut self) -> Aside {
+        Aside(std::mem::take(&mut self.lines))
+    }
+    /// Puts what was emitted aside in its place, and goes on where emission was before.
+    pub fn resume(&mut self, from: Aside, place: Place) {
+        let lines = std::mem::replace(&mut self.lines, from.0);
+        match place {
+            Place::Entry => self.entry.extend(lines),
+            Place::Rare => self.rare.extend(lines),
+        }
+    }
+    /// Puts what is rarely reached behind everything else.
+    pub fn close(&mut self) {
+        self.lines.append(&mut self.rare);
     }
     /// A new piece of shared memory.
     pub fn buffer(&mut self, bytes: u32, align: u32) -> Buffer {

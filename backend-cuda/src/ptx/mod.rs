@@ -9,7 +9,7 @@ mod pressure;
 mod print;
 mod ty;
 
-pub use body::{Body, Buffer, Line, Memory, Touch};
+pub use body::{Aside, Body, Buffer, Line, Memory, Place, Touch};
 pub use inst::{
     Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Op, Round, Scope, Shuffle, Space, Special, Src,
     Tern, Un, Vote,

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use tilewright_core::data::Data;
+use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
 use tilewright_core::interp::Interp;
 use tilewright_core::ir::{Literal, Module, Type, text};
@@ -33,18 +34,38 @@ pub fn some(elem: ElemType, dims: &[usize]) -> AnyTensor {
     tensor(elem, dims, data)
 }
 
-/// What the views hold after a run on the interpreter, and after one on the emulator.
-pub fn both(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> (Vec<AnyTensor>, Vec<AnyTensor>) {
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Ran {
+    /// What the views hold.
+    pub tensors: Vec<AnyTensor>,
+    pub errors: Option<Diagnostics>,
+}
+
+/// A run on the interpreter, and one on the emulator.
+pub fn runs(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> (Ran, Ran) {
     let module = parse(tir);
     let config = LaunchConfig { grid, queue_depth: None, threads: Some(threads) };
     let mut reference: Vec<Value> = args.to_vec();
     let ready = Ready { module: module.clone(), args: bind(&module, &mut reference), config };
-    Interp::default().execute(ready).unwrap_or_else(|e| panic!("interpreter: {e}"));
+    let errors = Interp::default().execute(ready).err();
+    let reference = Ran { tensors: tensors(reference), errors };
     let mut emulated: Vec<Value> = args.to_vec();
     let ready = Ready { module: module.clone(), args: bind(&module, &mut emulated), config };
     let (mut device, mut variants) = (Emulator::new(Target::Sm90a), Variants::default());
-    execute(&mut device, &mut variants, ready).unwrap_or_else(|e| panic!("emulator: {e}"));
-    (tensors(reference), tensors(emulated))
+    let errors = execute(&mut device, &mut variants, ready).err();
+    (reference, Ran { tensors: tensors(emulated), errors })
+}
+/// What the views hold after a run on the interpreter, and after one on the emulator.
+pub fn both(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> (Vec<AnyTensor>, Vec<AnyTensor>) {
+    let (reference, emulated) = runs(tir, grid, threads, args);
+    if let Some(e) = reference.errors {
+        panic!("interpreter: {e}");
+    }
+    if let Some(e) = emulated.errors {
+        panic!("emulator: {e}");
+    }
+    (reference.tensors, emulated.tensors)
 }
 
 #[derive(Clone, Debug)]

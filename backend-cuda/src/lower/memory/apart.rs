@@ -68,7 +68,7 @@ impl Lower<'_> {
         self.m.literal(v).and_then(Literal::as_int)
     }
     /// Whether one of the loops around the current op holds this one.
-    fn is_in_a_loop(&self, op: OpId) -> bool {
+    pub(super) fn is_in_a_loop(&self, op: OpId) -> bool {
         self.outermost_loop.is_some_and(|(from, to)| (from..to).contains(&op.0))
     }
 }

@@ -1,45 +1,92 @@
-//! Loads and stores of views: as many elements at once as is known to be aligned and to exist together.
-//! `width.rs`: how many that is. `apart.rs`: whether a loop's turns collide. `window.rs`: addresses and which places exist.
+//! Loads and stores of views. Where all of a tile exists, which is decided once for all threads, as many elements move at
+//! once as are aligned together. Where a part may not exist, as many as exist together, each behind its own condition;
+//! those instructions stand behind everything else.
+//!
+//! `width.rs`: how many elements that is. `window.rs`: addresses, and which places exist. `pack.rs`: elements in words.
+//! `apart.rs`: whether a loop's turns collide. `atomic.rs`: sums and maxima in memory. `early.rs`: the order of loads.
 
 mod apart;
+mod atomic;
+mod early;
+mod pack;
 mod width;
 mod window;
 
+pub(super) use early::issue_order;
 pub(super) use width::vector;
+pub(super) use window::{Edge, Hoisted, Span};
 
 use super::errors::Fault;
-use super::held::{bits, held, stored};
+use super::held::{bits, held};
 use super::{Done, Lower};
 use crate::layout::RegLayout;
-use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
+use crate::ptx::{
+    Addr, Bin, CacheHint, Cmp, Guard, Label, Memory, Op as PtxOp, Place, Reg, Space, Special, Src, Touch, Ty,
+};
+use pack::Packing;
 use tilewright_core::elem::ElemType;
-use tilewright_core::ir::ops::{self, Access};
+use tilewright_core::interp::RecordKind;
+use tilewright_core::ir::ops::{self, Access, Cache};
 use tilewright_core::ir::{Dims, OpId, ValueId};
+use window::{Way, Window};
 
 impl Lower<'_> {
     pub(super) fn load(&mut self, id: OpId, o: &ops::Load) -> Done {
-        let elem = o.to.0.elem();
-        let touch = self.reads(&o.at);
-        if o.to.0.is_scalar() {
-            let address = self.element_address(&o.at, elem)?;
-            let reg = self.load_one(elem, touch, CacheHint::default(), Addr::reg(address, 0));
-            self.set_scalar(id, reg);
-            return Ok(());
-        }
-        let layout = self.layout(self.m.op(id).results.first)?;
-        let window = self.window(id, &o.at, o.to.0, &layout)?;
         let fill = match o.fill.0 {
             Some(fill) => self.scalar(fill)?,
             None => Src::Imm(0),
         };
-        let width = self.width(id, &layout);
-        let mut regs = Vec::with_capacity(layout.regs());
-        for first in (0..layout.regs()).step_by(width) {
-            let at = self.address(&window, &layout, first);
-            let exists = self.exists(&window, &layout, first);
-            regs.extend(self.load_run(elem, width, touch, exists.map(|pred| (pred, fill)), at));
+        if o.to.0.is_scalar() {
+            return self.load_scalar(id, o, fill);
         }
+        let elem = o.to.0.elem();
+        let layout = self.layout(self.m.op(id).results.first)?;
+        let window = self.window(id, &o.at, o.to.0, Some(&layout))?;
+        let width = self.width(id, &layout);
+        let packed = Packing::of(elem, width.aligned);
+        let words: Vec<Reg> =
+            (0..layout.regs() / width.aligned * packed.words).map(|_| self.body.fresh(packed.ty)).collect();
+        let read = Read { elem, touch: self.reads(&o.at), hint: self.cached(&o.at), fill };
+        let rest = self.unless_whole(&window);
+        let mut way = self.whole_way(&window, &layout);
+        for (i, d) in words.chunks(packed.words).enumerate() {
+            self.load_words(&read, &mut way, i * width.aligned, width.aligned, d);
+        }
+        if let Some(rest) = rest {
+            self.rarely(rest, |cx| {
+                let spans = cx.spans(&window.edges);
+                let mut way = cx.part_way(&window, &layout, &spans);
+                let from = read.touch.map(|touch| Touch { group: cx.body.group(), ..touch });
+                let read = Read { touch: from, ..read };
+                for (i, d) in words.chunks(packed.words).enumerate() {
+                    cx.load_part(&read, &mut way, i * width.aligned, &width, &packed, d);
+                }
+                cx.outside(id, RecordKind::LoadOutside, &o.at, o.to.0, &window.edges, &spans)
+            })?;
+        }
+        let regs = words.into_iter().flat_map(|word| self.unpack(elem, &packed, word)).collect();
         self.set_tile(id, regs);
+        Ok(())
+    }
+    fn load_scalar(&mut self, id: OpId, o: &ops::Load, fill: Src) -> Done {
+        let elem = o.to.0.elem();
+        let window = self.window(id, &o.at, o.to.0, None)?;
+        let read = Read { elem, touch: self.reads(&o.at), hint: self.cached(&o.at), fill };
+        let packed = Packing::of(elem, 1);
+        let d = match window.whole {
+            None => vec![self.body.fresh(packed.ty)],
+            Some(_) => self.filled(elem, &packed, fill),
+        };
+        let at = self.only(&window);
+        self.load_at(&read, window.whole, packed.memory, d.clone(), at);
+        if let Some(rest) = self.unless_recorded(id, &window) {
+            self.rarely(rest, |cx| {
+                let spans = cx.spans(&window.edges);
+                cx.outside(id, RecordKind::LoadOutside, &o.at, o.to.0, &window.edges, &spans)
+            })?;
+        }
+        let regs = self.unpack(elem, &packed, d[0]);
+        self.set_scalar(id, regs[0]);
         Ok(())
     }
     pub(super) fn store(&mut self, id: OpId, o: &ops::Store) -> Done {
@@ -48,142 +95,183 @@ impl Lower<'_> {
             apart: self.is_apart(&o.at, ty.dims().unwrap_or(Dims::SCALAR)),
             ..Touch::write(Memory::View(self.view_param(o.at.view)), self.body.group())
         };
-        let elem = ty.elem();
+        let write = Write { elem: ty.elem(), touch, hint: self.cached(&o.at) };
         if ty.is_scalar() {
-            let address = self.element_address(&o.at, elem)?;
+            let window = self.window(id, &o.at, ty, None)?;
             let value = self.scalar_reg(o.value)?;
-            let tid = self.special(Special::TidX);
-            let first = self.body.setp(Cmp::Eq, Ty::U32, tid, Src::Imm(0));
-            self.store_run(elem, touch, Some(first), Addr::reg(address, 0), &[value]);
+            let first = self.is_first_thread();
+            let pred = self.both(Some(first), window.whole);
+            let at = self.only(&window);
+            self.store_run(&write, pred, at, &[value]);
+            if let Some(rest) = self.unless_recorded(id, &window) {
+                self.rarely(rest, |cx| {
+                    let spans = cx.spans(&window.edges);
+                    cx.outside(id, RecordKind::StoreOutside, &o.at, ty, &window.edges, &spans)
+                })?;
+            }
             return Ok(());
         }
         let layout = self.layout(o.value)?;
         let values = self.tile(o.value, &layout)?;
-        let window = self.window(id, &o.at, ty, &layout)?;
+        let window = self.window(id, &o.at, ty, Some(&layout))?;
         let holder = self.is_first_holder(&layout);
         let width = self.width(id, &layout);
-        for first in (0..layout.regs()).step_by(width) {
-            let at = self.address(&window, &layout, first);
-            let exists = self.exists(&window, &layout, first);
-            let pred = match (holder, exists) {
-                (Some(a), Some(b)) => Some(self.body.bin(Bin::And, Ty::Pred, a, b)),
-                (a, b) => a.or(b),
-            };
-            self.store_run(elem, touch, pred, at, &values[first..first + width]);
+        let rest = self.unless_whole(&window);
+        let mut way = self.whole_way(&window, &layout);
+        self.store_all(&write, &mut way, width.aligned, holder, &values);
+        if let Some(rest) = rest {
+            self.rarely(rest, |cx| {
+                let spans = cx.spans(&window.edges);
+                let mut way = cx.part_way(&window, &layout, &spans);
+                // In another turn of a loop the other way may have been taken.
+                let group = if touch.apart { touch.group } else { cx.body.group() };
+                let write = Write { touch: Touch { group, ..touch }, ..write };
+                cx.store_all(&write, &mut way, width.together, holder, &values);
+                cx.outside(id, RecordKind::StoreOutside, &o.at, ty, &window.edges, &spans)
+            })?;
         }
         Ok(())
     }
-    fn reads(&mut self, at: &Access) -> Touch {
-        Touch::read(Memory::View(self.view_param(at.view)), self.body.group())
+    fn store_all(&mut self, write: &Write, way: &mut Way<'_>, width: usize, holder: Option<Reg>, values: &[Reg]) {
+        for (i, values) in values.chunks(width).enumerate() {
+            let at = self.address(way, i * width);
+            let exists = self.exists(way, i * width);
+            let pred = self.both(holder, exists);
+            self.store_run(write, pred, at, values);
+        }
     }
-    /// Registers that one access moves.
-    fn width(&self, id: OpId, layout: &RegLayout) -> usize {
-        vector(self.m, self.prover, id).min(layout.vector()) as usize
+
+    /// A branch to what is done where not all of the tile exists.
+    fn unless_whole(&mut self, window: &Window) -> Option<Rest> {
+        window.whole.map(|whole| self.unless(whole, true))
     }
-    fn scalar_reg(&mut self, v: ValueId) -> Result<Reg, Fault> {
+    /// The same where that is an error.
+    fn unless_recorded(&mut self, id: OpId, window: &Window) -> Option<Rest> {
+        if self.checked[id.index()] { self.unless_whole(window) } else { None }
+    }
+    /// A branch to what is done where the predicate does not hold. `uniform`: it is equal in all threads.
+    pub(super) fn unless(&mut self, pred: Reg, uniform: bool) -> Rest {
+        let rest = Rest { from: self.body.label(), back: self.body.label() };
+        self.body.emit_if(Guard { pred, negated: true }, PtxOp::Bra { to: rest.from, uniform });
+        rest
+    }
+    /// Emits what is rarely done behind everything else, and the place that it comes back to here.
+    pub(super) fn rarely(&mut self, rest: Rest, f: impl FnOnce(&mut Self) -> Done) -> Done {
+        self.body.emit(PtxOp::Label(rest.back));
+        let from = self.body.aside();
+        self.body.emit(PtxOp::Label(rest.from));
+        let done = f(self);
+        self.body.emit(PtxOp::Bra { to: rest.back, uniform: true });
+        self.body.resume(from, Place::Rare);
+        done
+    }
+    /// What a read needs to be ordered against; `None`: nobody writes the view.
+    fn reads(&mut self, at: &Access) -> Option<Touch> {
+        let param = self.view_param(at.view);
+        self.written[param as usize].then(|| Touch::read(Memory::View(param), self.body.group()))
+    }
+    /// The other hints of a stream, among them larger fetches into L2, cost time (PTX.md 2).
+    fn cached(&mut self, at: &Access) -> CacheHint {
+        let read_only = !self.written[self.view_param(at.view) as usize];
+        if at.cache != Some(Cache::Stream) {
+            return CacheHint { read_only, ..CacheHint::default() };
+        }
+        let policy = self.hoisted(Hoisted::EvictFirst, |cx| {
+            let d = cx.body.fresh(Ty::B64);
+            cx.body.emit(PtxOp::EvictFirst { d });
+            d
+        });
+        CacheHint { read_only, no_l1: true, policy: Some(policy) }
+    }
+    fn width(&self, id: OpId, layout: &RegLayout) -> Width {
+        let most = layout.vector() as usize;
+        let aligned = (vector(self.m, self.prover, id) as usize).min(most);
+        Width { aligned, together: (width::together(self.m, self.prover, id) as usize).min(aligned) }
+    }
+    pub(super) fn scalar_reg(&mut self, v: ValueId) -> Result<Reg, Fault> {
         Ok(match self.scalar(v)? {
             Src::Reg(reg) => reg,
             imm @ Src::Imm(_) => self.constant(held(self.m.ty(v).elem()), imm),
         })
     }
+    pub(super) fn is_first_thread(&mut self) -> Reg {
+        let tid = self.special(Special::TidX);
+        self.body.setp(Cmp::Eq, Ty::U32, tid, Src::Imm(0))
+    }
+    pub(super) fn both(&mut self, a: Option<Reg>, b: Option<Reg>) -> Option<Reg> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.body.bin(Bin::And, Ty::Pred, a, b)),
+            (a, b) => a.or(b),
+        }
+    }
 
-    /// Consecutive elements; the fill where the predicate does not hold.
-    fn load_run(&mut self, elem: ElemType, count: usize, touch: Touch, or: Option<(Reg, Src)>, at: Addr) -> Vec<Reg> {
-        let packed = Packing::of(elem, count);
-        let d: Vec<Reg> = match or {
-            None => (0..packed.words).map(|_| self.body.fresh(packed.ty)).collect(),
-            Some((_, fill)) => self.filled(elem, &packed, fill),
-        };
-        let guard = or.map(|(pred, _)| Guard { pred, negated: false });
-        let load = PtxOp::Ld { space: Space::Global, hint: CacheHint::default(), ty: packed.memory, d: d.clone(), at };
-        self.body.touch(touch, guard, load);
-        d.into_iter().flat_map(|word| self.unpack(elem, &packed, word)).collect()
+    /// Consecutive elements from register `first` on, into words.
+    fn load_words(&mut self, read: &Read, way: &mut Way<'_>, first: usize, count: usize, d: &[Reg]) {
+        let packed = Packing::of(read.elem, count);
+        let at = self.address(way, first);
+        let pred = self.exists(way, first);
+        if pred.is_some() {
+            let filled = self.filled(read.elem, &packed, read.fill);
+            d.iter().zip(filled).for_each(|(d, a)| self.body.assign(bits(packed.ty), *d, a));
+        }
+        self.load_at(read, pred, packed.memory, d.to_vec(), at);
     }
-    fn store_run(&mut self, elem: ElemType, touch: Touch, pred: Option<Reg>, at: Addr, values: &[Reg]) {
-        let packed = Packing::of(elem, values.len());
-        let a = values.chunks(packed.per_word).map(|chunk| self.pack(elem, &packed, chunk)).collect();
-        let store = PtxOp::St { space: Space::Global, hint: CacheHint::default(), ty: packed.memory, at, a };
-        self.body.touch(touch, pred.map(|pred| Guard { pred, negated: false }), store);
-    }
-    /// Words that hold the fill in every element.
-    fn filled(&mut self, elem: ElemType, packed: &Packing, fill: Src) -> Vec<Reg> {
-        let word = match (fill, packed.per_word) {
-            (fill, 1) if elem == ElemType::I1 => {
-                let p = self.predicate(fill);
-                Src::Reg(self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), p))
-            }
-            (fill, 1) => fill,
-            (fill, n) => {
-                let reg = match fill {
-                    Src::Reg(reg) => reg,
-                    imm @ Src::Imm(_) => self.constant(held(elem), imm),
-                };
-                Src::Reg(self.pack(elem, packed, &vec![reg; n]))
-            }
-        };
-        (0..packed.words).map(|_| self.body.mov(bits(packed.ty), word)).collect()
-    }
-    /// A word's elements.
-    fn unpack(&mut self, elem: ElemType, packed: &Packing, word: Reg) -> Vec<Reg> {
-        match (elem, packed.per_word) {
-            (ElemType::I1, 1) => vec![self.body.setp(Cmp::Ne, Ty::U32, word, Src::Imm(0))],
-            (_, 1) => vec![word],
-            (ElemType::F16 | ElemType::BF16, n) => {
-                let d: Vec<Reg> = (0..n).map(|_| self.body.fresh(Ty::B16)).collect();
-                self.body.emit(PtxOp::Unpack { ty: Ty::B32, d: d.clone(), a: word });
-                d
-            }
-            (_, n) => {
-                let width = elem.bits();
-                (0..n as u32).map(|i| self.field(elem, word, i * width, width)).collect()
-            }
+    /// The same, in runs of elements that exist together.
+    fn load_part(&mut self, read: &Read, way: &mut Way<'_>, first: usize, width: &Width, packed: &Packing, d: &[Reg]) {
+        if width.together == width.aligned {
+            return self.load_words(read, way, first, width.aligned, d);
+        }
+        let part = Packing::of(read.elem, width.together);
+        let mut values = Vec::new();
+        for run in (first..first + width.aligned).step_by(width.together) {
+            let words: Vec<Reg> = (0..part.words).map(|_| self.body.fresh(part.ty)).collect();
+            self.load_words(read, way, run, width.together, &words);
+            values.extend(words.into_iter().flat_map(|word| self.unpack(read.elem, &part, word)));
+        }
+        for (d, values) in d.iter().zip(values.chunks(packed.per_word)) {
+            let word = self.pack(read.elem, packed, values);
+            self.body.assign(bits(packed.ty), *d, word);
         }
     }
-    /// A field of a word, extended as its element is held.
-    fn field(&mut self, elem: ElemType, word: Reg, from: u32, width: u32) -> Reg {
-        let ty = if held(elem) == Ty::S32 { Ty::S32 } else { Ty::U32 };
-        let d = self.body.fresh(ty);
-        self.body.emit(PtxOp::Bfe { ty, d, a: word, from, width });
-        if elem == ElemType::I1 { self.body.setp(Cmp::Ne, Ty::U32, d, Src::Imm(0)) } else { d }
+    fn load_at(&mut self, read: &Read, pred: Option<Reg>, ty: Ty, d: Vec<Reg>, at: Addr) {
+        let guard = pred.map(|pred| Guard { pred, negated: false });
+        let load = PtxOp::Ld { space: Space::Global, hint: read.hint, ty, d, at };
+        match (read.touch, guard) {
+            (Some(touch), guard) => self.body.touch(touch, guard, load),
+            (None, Some(guard)) => self.body.emit_if(guard, load),
+            (None, None) => self.body.emit(load),
+        }
     }
-    fn pack(&mut self, elem: ElemType, packed: &Packing, values: &[Reg]) -> Reg {
-        if packed.per_word == 1 {
-            return self.as_stored(elem, values[0]);
-        }
-        let d = self.body.fresh(Ty::B32);
-        if matches!(elem, ElemType::F16 | ElemType::BF16) {
-            self.body.emit(PtxOp::Pack { ty: Ty::B32, d, parts: values.to_vec() });
-            return d;
-        }
-        let (mut word, width) = (self.as_stored(elem, values[0]), elem.bits());
-        for (i, value) in values.iter().enumerate().skip(1) {
-            let value = self.as_stored(elem, *value);
-            let d = self.body.fresh(Ty::B32);
-            self.body.emit(PtxOp::Bfi { d, a: value, into: word, from: i as u32 * width, width });
-            word = d;
-        }
-        word
+    fn store_run(&mut self, write: &Write, pred: Option<Reg>, at: Addr, values: &[Reg]) {
+        let packed = Packing::of(write.elem, values.len());
+        let a = values.chunks(packed.per_word).map(|chunk| self.pack(write.elem, &packed, chunk)).collect();
+        let store = PtxOp::St { space: Space::Global, hint: write.hint, ty: packed.memory, at, a };
+        self.body.touch(write.touch, pred.map(|pred| Guard { pred, negated: false }), store);
     }
 }
 
-/// How consecutive elements lie in the words of one access.
-struct Packing {
-    words: usize,
-    per_word: usize,
-    /// Of a word in memory.
-    memory: Ty,
-    /// Of the register that holds a word.
-    ty: Ty,
+/// What all instructions of a load have in common.
+#[derive(Clone, Copy)]
+struct Read {
+    elem: ElemType,
+    touch: Option<Touch>,
+    hint: CacheHint,
+    fill: Src,
 }
-
-impl Packing {
-    fn of(elem: ElemType, count: usize) -> Packing {
-        let bytes = elem.bytes() as usize;
-        if bytes * count < 4 || bytes >= 4 {
-            // One element a word. Where several do not fill a word, the layout has made them one access each.
-            let ty = if elem == ElemType::I1 { Ty::U32 } else { held(elem) };
-            return Packing { words: count, per_word: 1, memory: stored(elem), ty };
-        }
-        Packing { words: bytes * count / 4, per_word: 4 / bytes, memory: Ty::B32, ty: Ty::B32 }
-    }
+/// The same of a store.
+#[derive(Clone, Copy)]
+struct Write {
+    elem: ElemType,
+    touch: Touch,
+    hint: CacheHint,
+}
+/// Elements that one instruction moves: where all exist, and elsewhere.
+struct Width {
+    aligned: usize,
+    together: usize,
+}
+/// The labels of what stands behind everything else: its start, and where it comes back to.
+pub(super) struct Rest {
+    from: Label,
+    back: Label,
 }

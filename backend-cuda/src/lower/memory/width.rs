@@ -1,15 +1,24 @@
-//! How many elements an access may move at once: those of a vector are aligned together, and exist together or not at all.
+//! How many elements an access may move at once: those that are aligned together, and of them those that exist together
+//! or not at all.
 
 use tilewright_core::ir::ops::Access;
-use tilewright_core::ir::{Dims, Module, Op, OpId, Type, ValueId};
+use tilewright_core::ir::{Dims, Module, Op, OpId, Type};
 use tilewright_core::passes::bounds::Prover;
 use tilewright_core::passes::facts::Facts;
 
 /// Bytes that one instruction moves for a thread. Memory from a device's allocator is aligned to more.
 const MAX_BYTES: u64 = 16;
 
-/// A power of two; the author's hint can only lower it.
+/// Elements that are aligned together: a power of two. The author's hint can only lower it.
 pub fn vector(m: &Module, prover: &Prover<'_>, op: OpId) -> u32 {
+    width(m, op, |at, dims| aligned(m, prover.facts(), at, dims))
+}
+/// Of these, the elements that exist together.
+pub fn together(m: &Module, prover: &Prover<'_>, op: OpId) -> u32 {
+    width(m, op, |at, dims| gcd(aligned(m, prover.facts(), at, dims), ends(m, prover.facts(), at, dims)))
+}
+
+fn width(m: &Module, op: OpId, divisor: impl Fn(&Access, Dims) -> u128) -> u32 {
     let data = m.op(op);
     let (Some(at), Some(ty)) = (data.op.access(), moved(m, op)) else { return 1 };
     let Some(dims) = ty.dims().filter(|dims| dims.rank() > 0) else { return 1 };
@@ -19,7 +28,7 @@ pub fn vector(m: &Module, prover: &Prover<'_>, op: OpId) -> u32 {
     }
     let hint = at.vec.unwrap_or(u32::MAX).max(1);
     let most = (MAX_BYTES / ty.elem().bytes()).min(u64::from(hint)) as u32;
-    let divisor = common_divisor(m, prover.facts(), at, dims);
+    let divisor = divisor(at, dims);
     let mut width = 1;
     while width * 2 <= most && divisor.is_multiple_of(u128::from(width) * 2) {
         width *= 2;
@@ -37,15 +46,20 @@ fn moved(m: &Module, op: OpId) -> Option<Type> {
     }
 }
 
-/// Divides every number that decides where a run of elements begins, or which of them exist.
-fn common_divisor(m: &Module, facts: &Facts, at: &Access, dims: Dims) -> u128 {
-    let of = |v: ValueId| facts.get(m, v).map_or(1, |fact| fact.divisor);
+/// Divides every number that decides where a run of elements begins.
+fn aligned(m: &Module, facts: &Facts, at: &Access, dims: Dims) -> u128 {
     let last = at.index.len() - 1;
-    let mut all = vec![u128::from(dims.as_slice()[dims.rank() - 1]), of(at.index[last])];
-    // The length of the last axis: rows begin at multiples of it, and the last elements end there.
-    all.push(facts.len_divisor(m, at.view, last as u32));
-    all.extend(at.limits.iter().filter(|(axis, _)| *axis as usize + 1 == dims.rank()).map(|(_, n)| of(*n)));
-    all.into_iter().fold(0, gcd)
+    let along = u128::from(dims.as_slice()[dims.rank() - 1]);
+    let begins = gcd(along, facts.get(m, at.index[last]).map_or(1, |fact| fact.divisor));
+    // Rows begin at multiples of their length.
+    if last == 0 { begins } else { gcd(begins, facts.len_divisor(m, at.view, last as u32)) }
+}
+/// Divides every number that decides which elements of the last axis exist.
+fn ends(m: &Module, facts: &Facts, at: &Access, dims: Dims) -> u128 {
+    let last = at.index.len() - 1;
+    let limits = at.limits.iter().filter(|(axis, _)| *axis as usize + 1 == dims.rank());
+    let limits = limits.map(|(_, n)| facts.get(m, *n).map_or(1, |fact| fact.divisor));
+    limits.fold(facts.len_divisor(m, at.view, last as u32), gcd)
 }
 fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }

@@ -4,150 +4,335 @@
 use super::super::Lower;
 use super::super::errors::Fault;
 use crate::abi::Item;
-use crate::layout::RegLayout;
-use crate::ptx::{Addr, Bin, Cmp, Reg, Src, Tern, Ty};
+use crate::layout::{Coord, RegLayout};
+use crate::ptx::{Addr, Bin, Cmp, Place, Reg, Src, Tern, Ty};
+use rustc_hash::FxHashMap;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::ops::Access;
-use tilewright_core::ir::{OpId, Type, ValueId};
-use tilewright_core::passes::bounds::checked_access;
+use tilewright_core::ir::{Def, Dims, OpId, Type, ValueId};
+use tilewright_core::passes::bounds::{Open, checked_access};
+
+/// What is computed once, before everything else.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(in crate::lower) enum Hoisted {
+    /// Bytes from one place of a view to the next.
+    Stride { param: u32, axis: u32 },
+    /// A thread's coordinate.
+    Coord { layout: RegLayout, axis: usize },
+    /// Address of a thread's first element when the access begins at the first element of the view.
+    Base { param: u32, layout: RegLayout, rank: u32 },
+    /// The policy of memory that is read once.
+    EvictFirst,
+}
 
 /// An access in the terms of its tile.
 pub(super) struct Window {
     /// Address of the thread's first element.
-    pub(super) base: Reg,
+    base: Reg,
+    offset: i64,
     /// Bytes from one place to the next, by tile axis.
     strides: Vec<Src>,
-    /// By tile axis: the places `lo..hi` exist. `None`: all of them.
-    inside: Vec<Option<(Src, Src)>>,
     /// This thread's coordinate, by tile axis.
     thread: Vec<Reg>,
+    /// By tile axis: its length, where the layout covers more.
+    padding: Vec<Option<u32>>,
+    /// Axes along which only the run knows what exists.
+    pub(super) edges: Vec<Edge>,
+    /// Whether all of the tile exists; `None`: surely.
+    pub(super) whole: Option<Reg>,
+}
+
+/// An axis along which only the run knows which places exist.
+#[derive(Clone)]
+pub(in crate::lower) struct Edge {
+    /// Of the view.
+    pub(in crate::lower) axis: usize,
+    /// The same of the tile, if it has it.
+    along: Option<usize>,
+    /// Places of the tile along it.
+    n: u32,
+    index: Src,
+    /// It may begin below 0.
+    below: bool,
+    /// The view's length, where the access may end past it.
+    len: Option<Src>,
+    limits: Vec<Src>,
+}
+
+/// Which places along an edge exist: `low..high`, of the `places` that the limits leave.
+#[derive(Clone, Copy)]
+pub(in crate::lower) struct Span {
+    pub(in crate::lower) low: Reg,
+    pub(in crate::lower) high: Reg,
+    pub(in crate::lower) places: Src,
+}
+
+/// Which of a thread's elements exist, and the addresses of its rows.
+pub(super) struct Way<'w> {
+    window: &'w Window,
+    layout: &'w RegLayout,
+    /// By tile axis.
+    inside: Vec<Option<(Src, Src)>>,
+    /// Of the axes that the tile does not have.
+    others: Option<Reg>,
+    rows: FxHashMap<Coord, Reg>,
 }
 
 impl Lower<'_> {
-    /// The address of the place itself; equal in all threads.
-    pub(super) fn element_address(&mut self, at: &Access, elem: ElemType) -> Result<Reg, Fault> {
-        let rank = at.index.len() as u32;
-        let param = self.view_param(at.view);
-        let mut offset: Option<Reg> = None;
-        for (axis, index) in at.index.iter().enumerate() {
-            let index = self.index(*index)?;
-            let stride = self.view_stride(at.view, axis as u32, rank);
-            offset = Some(match (offset, stride) {
-                (None, Src::Imm(1)) => self.in_register(Ty::S64, index),
-                (None, stride) => self.body.bin(Bin::MulLo, Ty::S64, index, stride),
-                (Some(sum), Src::Imm(1)) => self.body.bin(Bin::Add, Ty::S64, sum, index),
-                (Some(sum), stride) => self.body.tern(Tern::MadLo, Ty::S64, index, stride, sum),
-            });
+    /// What `f` computes, once for the whole kernel.
+    pub(super) fn hoisted(&mut self, what: Hoisted, f: impl FnOnce(&mut Self) -> Reg) -> Reg {
+        if let Some(reg) = self.hoisted.get(&what) {
+            return *reg;
         }
-        let base = self.param(Ty::U64, Item::Pointer { param });
-        Ok(match offset {
-            None => base,
-            Some(offset) => self.body.tern(Tern::MadLo, Ty::S64, offset, Src::Imm(elem.bytes()), base),
-        })
+        let from = self.body.aside();
+        let reg = f(self);
+        self.body.resume(from, Place::Entry);
+        self.hoisted.insert(what, reg);
+        reg
+    }
+    /// Bytes from one place to the next along an axis of the view.
+    fn stride(&mut self, at: &Access, axis: u32, elem: ElemType) -> Src {
+        let (param, rank) = (self.view_param(at.view), at.index.len() as u32);
+        match self.view_stride(at.view, axis, rank) {
+            Src::Imm(n) => Src::Imm(n * elem.bytes()),
+            stride if elem.bytes() == 1 => stride,
+            stride => {
+                let shift = Src::Imm(u64::from(elem.bytes().trailing_zeros()));
+                self.hoisted(Hoisted::Stride { param, axis }, |cx| cx.body.bin(Bin::Shl, Ty::B64, stride, shift)).into()
+            }
+        }
+    }
+    /// `base` moved to the access's position, as an address and a constant.
+    fn at_position(&mut self, at: &Access, elem: ElemType, mut base: Reg) -> Result<(Reg, i64), Fault> {
+        let mut offset = 0i64;
+        // What a loop does not change comes first, so that it can leave the loop.
+        let mut axes: Vec<usize> = (0..at.index.len()).collect();
+        axes.sort_by_key(|axis| self.changes_in_loops(at.index[*axis]));
+        for axis in axes {
+            let index = self.scalar(at.index[axis])?;
+            let stride = self.stride(at, axis as u32, elem);
+            base = match (index, stride) {
+                (Src::Imm(0), _) => base,
+                (Src::Imm(n), Src::Imm(bytes)) => match (n as i64).checked_mul(bytes as i64) {
+                    Some(by) if i32::try_from(offset + by).is_ok() => {
+                        offset += by;
+                        base
+                    }
+                    _ => self.body.bin(Bin::Add, Ty::S64, base, Src::Imm(n.wrapping_mul(bytes))),
+                },
+                (Src::Reg(index), Src::Imm(bytes)) if self.m.ty(at.index[axis]).elem() == ElemType::I32 => {
+                    self.body.tern(Tern::MadWide, Ty::S32, index, Src::Imm(bytes), base)
+                }
+                (Src::Reg(index), Src::Imm(1)) => self.body.bin(Bin::Add, Ty::S64, base, index),
+                (Src::Reg(index), Src::Imm(bytes)) => {
+                    let by = self.body.bin(Bin::Shl, Ty::B64, index, Src::Imm(u64::from(bytes.trailing_zeros())));
+                    self.body.bin(Bin::Add, Ty::S64, base, by)
+                }
+                (_, stride) => {
+                    let index = self.index(at.index[axis])?;
+                    self.body.tern(Tern::MadLo, Ty::S64, stride, index, base)
+                }
+            };
+        }
+        Ok((base, offset))
+    }
+    fn changes_in_loops(&self, v: ValueId) -> bool {
+        match self.m.def(v) {
+            Def::Const(_) | Def::Param(_) => false,
+            Def::Arg(..) => true,
+            Def::Result(op, _) => self.is_in_a_loop(op),
+        }
     }
     /// An index as 64 bits.
-    fn index(&mut self, v: ValueId) -> Result<Src, Fault> {
+    pub(in crate::lower) fn index(&mut self, v: ValueId) -> Result<Src, Fault> {
         let src = self.scalar(v)?;
         Ok(match (src, self.m.ty(v)) {
             (Src::Reg(reg), Type::Scalar(ElemType::I32)) => self.body.cvt(Ty::S64, Ty::S32, reg).into(),
             (src, _) => src,
         })
     }
-    fn in_register(&mut self, ty: Ty, src: Src) -> Reg {
-        match src {
-            Src::Reg(reg) => reg,
-            imm @ Src::Imm(_) => self.constant(ty, imm),
-        }
-    }
 
-    pub(super) fn window(&mut self, id: OpId, at: &Access, ty: Type, layout: &RegLayout) -> Result<Window, Fault> {
-        let (elem, dims) = (ty.elem(), ty.dims().ok_or(Fault::NoValue)?);
-        let (rank, skipped) = (at.index.len() as u32, at.index.len() - dims.rank());
-        let mut base = self.element_address(at, elem)?;
-        let (mut strides, mut inside, mut thread) = (Vec::new(), Vec::new(), Vec::new());
-        // What is checked at launch, and held there, is inside.
-        let held = checked_access(self.m, id).is_some() && !self.checked[id.index()];
-        let open = if held { Vec::new() } else { self.prover.open_axes(id, at, ty) };
-        let open: Vec<usize> = open.iter().map(|open| open.axis).collect();
-        for (axis, n) in dims.as_slice().iter().enumerate() {
-            let stride = match self.view_stride(at.view, (skipped + axis) as u32, rank) {
-                Src::Imm(one) => Src::Imm(one * elem.bytes()),
-                stride => self.body.bin(Bin::MulLo, Ty::U64, stride, Src::Imm(elem.bytes())).into(),
-            };
-            let coord = self.thread_coord(layout, axis);
-            base = match stride {
-                Src::Imm(bytes) => self.body.tern(Tern::MadWide, Ty::U32, coord, Src::Imm(bytes), base),
-                Src::Reg(_) => {
-                    let wide = self.body.cvt(Ty::U64, Ty::U32, coord);
+    /// `layout`: of a tile; `None`: the access is to one element, the same in all threads.
+    pub(super) fn window(
+        &mut self,
+        id: OpId,
+        at: &Access,
+        ty: Type,
+        layout: Option<&RegLayout>,
+    ) -> Result<Window, Fault> {
+        let (elem, dims) = (ty.elem(), ty.dims().unwrap_or(Dims::SCALAR));
+        let (param, rank) = (self.view_param(at.view), at.index.len() as u32);
+        let skipped = at.index.len() - dims.rank();
+        let (mut strides, mut padding, mut thread) = (Vec::new(), Vec::new(), Vec::new());
+        let mut base = self.param(Ty::U64, Item::Pointer { param });
+        if let Some(layout) = layout {
+            for (axis, n) in dims.as_slice().iter().enumerate() {
+                strides.push(self.stride(at, (skipped + axis) as u32, elem));
+                let coord = Hoisted::Coord { layout: layout.clone(), axis };
+                thread.push(self.hoisted(coord, |cx| cx.thread_coord(layout, axis)));
+                padding.push((layout.rep()[axis] * layout.atom(axis) > *n).then_some(*n));
+            }
+            let what = Hoisted::Base { param, layout: layout.clone(), rank };
+            base = self.hoisted(what, |cx| cx.thread_base(base, &thread, &strides));
+        }
+        let (base, offset) = self.at_position(at, elem, base)?;
+        let edges = self.edges(id, at, ty)?;
+        let whole = self.is_whole(&edges);
+        Ok(Window { base, offset, strides, thread, padding, edges, whole })
+    }
+    fn thread_base(&mut self, mut base: Reg, thread: &[Reg], strides: &[Src]) -> Reg {
+        for (coord, stride) in thread.iter().zip(strides) {
+            base = match *stride {
+                Src::Imm(bytes) => self.body.tern(Tern::MadWide, Ty::U32, *coord, Src::Imm(bytes), base),
+                stride @ Src::Reg(_) => {
+                    let wide = self.body.cvt(Ty::U64, Ty::U32, *coord);
                     self.body.tern(Tern::MadLo, Ty::U64, wide, stride, base)
                 }
             };
-            inside.push(self.places(at, skipped, axis, *n, open.contains(&(skipped + axis)), layout)?);
-            strides.push(stride);
-            thread.push(coord);
         }
-        Ok(Window { base, strides, inside, thread })
+        base
     }
-    /// Which places along a tile axis exist: inside the tile, the view and the limits.
-    fn places(
-        &mut self,
-        at: &Access,
-        skipped: usize,
-        axis: usize,
-        n: u32,
-        open: bool,
-        layout: &RegLayout,
-    ) -> Result<Option<(Src, Src)>, Fault> {
-        let covered = layout.rep()[axis] * layout.atom(axis);
-        let limits: Vec<_> = at.limits.iter().filter(|(a, _)| *a as usize == axis).map(|(_, n)| *n).collect();
-        if !open && limits.is_empty() {
-            return Ok((covered > n).then_some((Src::Imm(0), Src::Imm(u64::from(n)))));
-        }
-        let mut hi = Src::Imm(u64::from(n));
-        let mut lo = Src::Imm(0);
-        if open {
-            let index = self.index(at.index[skipped + axis])?;
-            let len = self.view_len(at.view, (skipped + axis) as u32);
-            let left = self.body.bin(Bin::Sub, Ty::S64, len, index);
-            hi = self.body.bin(Bin::Min, Ty::S64, left, hi).into();
-            let before = self.body.bin(Bin::Sub, Ty::S64, Src::Imm(0), index);
-            let before = self.body.bin(Bin::Min, Ty::S64, before, Src::Imm(u64::from(n)));
-            let before = self.body.bin(Bin::Max, Ty::S64, before, Src::Imm(0));
-            lo = self.body.cvt(Ty::U32, Ty::U64, before).into();
-        }
-        for limit in limits {
-            let limit = self.index(limit)?;
-            hi = self.body.bin(Bin::Min, Ty::S64, limit, hi).into();
-        }
-        let hi = match hi {
-            Src::Reg(hi) => {
-                let hi = self.body.bin(Bin::Max, Ty::S64, hi, Src::Imm(0));
-                self.body.cvt(Ty::U32, Ty::U64, hi).into()
+    /// The axes along which only the run knows what exists.
+    fn edges(&mut self, id: OpId, at: &Access, ty: Type) -> Result<Vec<Edge>, Fault> {
+        let dims = ty.dims().unwrap_or(Dims::SCALAR);
+        let skipped = at.index.len() - dims.rank();
+        // What is checked at launch, and held there, is inside.
+        let held = checked_access(self.m, id).is_some() && !self.checked[id.index()];
+        let open: Vec<Open> = if held { Vec::new() } else { self.prover.open_axes(id, at, ty) };
+        let mut edges = Vec::new();
+        for axis in 0..at.index.len() {
+            let along = axis.checked_sub(skipped);
+            let n = along.map_or(1, |along| dims.as_slice()[along]);
+            let open = open.iter().find(|open| open.axis == axis);
+            let limits = at.limits.iter().filter(|(a, _)| Some(*a as usize) == along);
+            let limits: Vec<Src> = limits.map(|(_, n)| self.index(*n)).collect::<Result<_, _>>()?;
+            if open.is_none() && limits.is_empty() {
+                continue;
             }
+            let index = self.index(at.index[axis])?;
+            let below = open.is_some_and(|open| open.below);
+            let len = open.filter(|open| open.past).map(|_| self.view_len(at.view, axis as u32));
+            edges.push(Edge { axis, along, n, index, below, len, limits });
+        }
+        Ok(edges)
+    }
+    /// Whether every place exists; `None`: surely.
+    fn is_whole(&mut self, edges: &[Edge]) -> Option<Reg> {
+        let mut all = Vec::new();
+        for edge in edges {
+            let n = Src::Imm(u64::from(edge.n));
+            if let Some(len) = edge.len {
+                let left = self.body.bin(Bin::Sub, Ty::S64, len, edge.index);
+                all.push(self.body.setp(Cmp::Ge, Ty::S64, left, n));
+            }
+            if edge.below {
+                all.push(self.body.setp(Cmp::Ge, Ty::S64, edge.index, Src::Imm(0)));
+            }
+            for limit in &edge.limits {
+                all.push(self.body.setp(Cmp::Ge, Ty::S64, *limit, n));
+            }
+        }
+        all.into_iter().reduce(|a, b| self.body.bin(Bin::And, Ty::Pred, a, b))
+    }
+    /// Which places along each edge exist.
+    pub(super) fn spans(&mut self, edges: &[Edge]) -> Vec<Span> {
+        edges.iter().map(|edge| self.span(edge)).collect()
+    }
+    fn span(&mut self, edge: &Edge) -> Span {
+        let mut places = Src::Imm(u64::from(edge.n));
+        for limit in &edge.limits {
+            places = self.body.bin(Bin::Min, Ty::S64, *limit, places).into();
+        }
+        if let Src::Reg(limit) = places {
+            places = self.body.bin(Bin::Max, Ty::S64, limit, Src::Imm(0)).into();
+        }
+        let narrow = |cx: &mut Self, wide: Src| match wide {
+            Src::Reg(wide) => cx.body.cvt(Ty::U32, Ty::U64, wide),
+            imm @ Src::Imm(_) => cx.body.mov(Ty::B32, imm),
+        };
+        // Far outside is far outside: nothing overflows.
+        let far = 1i64 << 62;
+        let index = self.body.bin(Bin::Max, Ty::S64, edge.index, Src::Imm(-far as u64));
+        let index = self.body.bin(Bin::Min, Ty::S64, index, Src::Imm(far as u64));
+        let low = if edge.below {
+            let before = self.body.bin(Bin::Sub, Ty::S64, Src::Imm(0), index);
+            let before = self.body.bin(Bin::Max, Ty::S64, before, Src::Imm(0));
+            self.body.bin(Bin::Min, Ty::S64, before, places).into()
+        } else {
+            Src::Imm(0)
+        };
+        let high = match edge.len {
+            Some(len) => {
+                let left = self.body.bin(Bin::Sub, Ty::S64, len, index);
+                let left = self.body.bin(Bin::Min, Ty::S64, left, places);
+                self.body.bin(Bin::Max, Ty::S64, left, low).into()
+            }
+            None => places,
+        };
+        let places = match places {
+            Src::Reg(wide) => self.body.cvt(Ty::U32, Ty::U64, wide).into(),
             imm => imm,
         };
-        Ok(Some((lo, hi)))
+        Span { low: narrow(self, low), high: narrow(self, high), places }
     }
-    pub(super) fn address(&mut self, window: &Window, layout: &RegLayout, reg: usize) -> Addr {
-        let (mut base, mut offset) = (window.base, 0i64);
-        for (axis, at) in layout.reg_coord(reg).iter().enumerate().take(window.strides.len()) {
-            match window.strides[axis] {
-                Src::Imm(bytes) => offset += i64::from(*at) * bytes as i64,
-                Src::Reg(_) if *at == 0 => {}
-                stride => base = self.body.tern(Tern::MadLo, Ty::U64, stride, Src::Imm(u64::from(*at)), base),
+    /// Where all of the tile exists.
+    pub(super) fn whole_way<'w>(&self, window: &'w Window, layout: &'w RegLayout) -> Way<'w> {
+        let inside = window.padding.iter().map(|n| n.map(|n| (Src::Imm(0), Src::Imm(u64::from(n))))).collect();
+        Way { window, layout, inside, others: None, rows: FxHashMap::default() }
+    }
+    /// Where some of it may not.
+    pub(super) fn part_way<'w>(&mut self, window: &'w Window, layout: &'w RegLayout, spans: &[Span]) -> Way<'w> {
+        let mut way = self.whole_way(window, layout);
+        for (edge, span) in window.edges.iter().zip(spans) {
+            match edge.along {
+                Some(axis) => way.inside[axis] = Some((span.low.into(), span.high.into())),
+                None => {
+                    let exists = self.body.setp(Cmp::Gt, Ty::U32, span.high, span.low);
+                    way.others = Some(match way.others {
+                        None => exists,
+                        Some(others) => self.body.bin(Bin::And, Ty::Pred, others, exists),
+                    });
+                }
             }
         }
+        way
+    }
+    pub(super) fn address(&mut self, way: &mut Way<'_>, reg: usize) -> Addr {
+        let Way { window, layout, .. } = *way;
+        let mut offset = window.offset;
+        let mut row: Coord = layout.reg_coord(reg);
+        for (at, stride) in row.iter_mut().zip(&window.strides) {
+            if let Src::Imm(bytes) = stride {
+                offset += i64::from(*at) * *bytes as i64;
+                *at = 0;
+            }
+        }
+        let base = match way.rows.get(&row) {
+            Some(base) => *base,
+            None => {
+                let mut base = window.base;
+                for (at, stride) in row.iter().zip(&window.strides).filter(|(at, _)| **at > 0) {
+                    base = self.body.tern(Tern::MadLo, Ty::U64, *stride, Src::Imm(u64::from(*at)), base);
+                }
+                way.rows.insert(row, base);
+                base
+            }
+        };
         Addr::reg(base, offset)
     }
+    /// The address of the only element.
+    pub(super) fn only(&self, window: &Window) -> Addr {
+        Addr::reg(window.base, window.offset)
+    }
     /// Whether a register's element exists; `None`: surely.
-    pub(super) fn exists(&mut self, window: &Window, layout: &RegLayout, reg: usize) -> Option<Reg> {
-        let coord = layout.reg_coord(reg);
-        let mut all: Option<Reg> = None;
-        for (axis, inside) in window.inside.iter().enumerate() {
+    pub(super) fn exists(&mut self, way: &Way<'_>, reg: usize) -> Option<Reg> {
+        let coord = way.layout.reg_coord(reg);
+        let mut all = way.others;
+        for (axis, inside) in way.inside.iter().enumerate() {
             let Some((lo, hi)) = *inside else { continue };
             let at = match coord[axis] {
-                0 => window.thread[axis],
-                n => self.body.bin(Bin::Add, Ty::U32, window.thread[axis], Src::Imm(u64::from(n))),
+                0 => way.window.thread[axis],
+                n => self.body.bin(Bin::Add, Ty::U32, way.window.thread[axis], Src::Imm(u64::from(n))),
             };
             let mut both = self.body.setp(Cmp::Lt, Ty::U32, at, hi);
             if lo != Src::Imm(0) {
