@@ -16,16 +16,14 @@ pub(crate) fn float(ty: Ty, bits: u64) -> f64 {
 /// Rounded to nearest even.
 pub(crate) fn round_to(ty: Ty, x: f64) -> u64 {
     match ty {
-        Ty::F16 => u64::from(f16::from_f64(x).to_bits()),
-        Ty::Bf16 => u64::from(bf16_from_f64(x).to_bits()),
+        // Not `from_f64`: it drops the low half of the mantissa first.
+        Ty::F16 => u64::from(f16::from_f32(odd_f32(x)).to_bits()),
+        Ty::Bf16 => u64::from(bf16::from_f32(odd_f32(x)).to_bits()),
         Ty::F64 => x.to_bits(),
         _ => u64::from((x as f32).to_bits()),
     }
 }
-/// Through an f32 that is cut off and made odd where something is lost, so that it rounds once.
-fn bf16_from_f64(x: f64) -> bf16 {
-    bf16::from_f32(odd_f32(x))
-}
+/// An f32 that is cut off and made odd where something is lost, so that it rounds as the number does.
 fn odd_f32(x: f64) -> f32 {
     let near = x as f32;
     if f64::from(near) == x || x.is_nan() || near.is_infinite() && x.is_infinite() {

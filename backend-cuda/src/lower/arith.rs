@@ -8,8 +8,8 @@ use tilewright_core::elem::{ElemType, Kind};
 use tilewright_core::ir::Op;
 
 impl Lower<'_> {
-    /// f16 rounds once in its own unit; bf16 has none on sm_80 and goes through f32, which its sums and products round
-    /// once as well (f32 has more than twice the bits).
+    /// Each rounds once to its type. On sm_80 bf16 has only `fma`: `a * 1 + b`, `b * -1 + a` and `a * b + -0` are the sum,
+    /// the difference and the product to the bit, signs of zeros included.
     pub(super) fn sum_or_product(&mut self, op: &Op, elem: ElemType, a: Src, b: Src) -> Result<Reg, Fault> {
         let float = elem.kind() == Kind::Float;
         let bin = match (op, float) {
@@ -22,7 +22,11 @@ impl Lower<'_> {
             (other, _) => return Err(Fault::NotLowered { mnemonic: other.mnemonic() }),
         };
         if elem == ElemType::BF16 {
-            return Ok(self.through_f32(elem, &[a, b], |cx, args| cx.body.bin(bin, Ty::F32, args[0], args[1])));
+            return Ok(match bin {
+                Bin::AddRn => self.fused(elem, a, Src::Imm(BF16_ONE), b),
+                Bin::SubRn => self.fused(elem, b, Src::Imm(BF16_ONE | sign(elem)), a),
+                _ => self.fused(elem, a, b, Src::Imm(sign(elem))),
+            });
         }
         let (a, b) = (self.operand(elem, a), self.operand(elem, b));
         let reg = self.body.bin(bin, held(elem), a, b);
@@ -38,9 +42,12 @@ impl Lower<'_> {
             };
         }
         let ty = held(elem);
-        let (zero, by) = self.divisor(elem, b);
+        if always_defined(elem, b) {
+            return self.body.bin(Bin::Div, ty, a, b);
+        }
+        let Divisor { zero, minus_one, by } = self.divisor(elem, b);
         let quotient = self.body.bin(Bin::Div, ty, a, by);
-        let quotient = match self.minus_one(elem, b) {
+        let quotient = match minus_one {
             Some(minus_one) => {
                 let negated = self.body.bin(Bin::Sub, ty, Src::Imm(0), a);
                 self.body.selp(bits(ty), negated, quotient, minus_one)
@@ -50,27 +57,21 @@ impl Lower<'_> {
         let quotient = self.body.selp(bits(ty), Src::Imm(0), quotient, zero);
         self.wrapped(elem, quotient)
     }
-    /// `a - (a / b) * b`: by zero 0, MIN % -1 is 0.
+    /// `a - (a / b) * b`: by zero 0, MIN % -1 is 0, which is what division by the 1 that stands for both leaves.
     pub(super) fn remainder(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
-        let ty = held(elem);
-        let (zero, by) = self.divisor(elem, b);
-        let rest = self.body.bin(Bin::Rem, ty, a, by);
-        // By the 1 that stands for 0 and -1 the rest is 0 as it is.
-        let _ = zero;
-        rest
+        let by = if always_defined(elem, b) { b } else { self.divisor(elem, b).by.into() };
+        self.body.bin(Bin::Rem, held(elem), a, by)
     }
-    /// Whether a divisor is zero; and the divisor, with 1 in the place of 0 and of a signed -1.
-    fn divisor(&mut self, elem: ElemType, b: Src) -> (Reg, Reg) {
+    fn divisor(&mut self, elem: ElemType, b: Src) -> Divisor {
         let ty = held(elem);
         let zero = self.body.setp(Cmp::Eq, ty, b, Src::Imm(0));
         let by = self.body.selp(bits(ty), Src::Imm(1), b, zero);
-        match self.minus_one(elem, b) {
-            Some(minus_one) => (zero, self.body.selp(bits(ty), Src::Imm(1), by, minus_one)),
-            None => (zero, by),
+        if elem.kind() != Kind::Signed {
+            return Divisor { zero, minus_one: None, by };
         }
-    }
-    fn minus_one(&mut self, elem: ElemType, b: Src) -> Option<Reg> {
-        (elem.kind() == Kind::Signed).then(|| self.body.setp(Cmp::Eq, held(elem), b, Src::Imm(u64::MAX)))
+        let minus_one = self.body.setp(Cmp::Eq, ty, b, Src::Imm(u64::MAX));
+        let by = self.body.selp(bits(ty), Src::Imm(1), by, minus_one);
+        Divisor { zero, minus_one: Some(minus_one), by }
     }
     pub(super) fn mul_hi(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
         let ty = held(elem);
@@ -138,10 +139,7 @@ impl Lower<'_> {
     }
     /// f16, bf16 or f32 as f32, exactly.
     pub(super) fn widen(&mut self, elem: ElemType, a: Src) -> Reg {
-        let a = match self.operand(elem, a) {
-            Src::Reg(reg) => reg,
-            imm @ Src::Imm(_) => self.constant(held(elem), imm),
-        };
+        let a = self.in_register(held(elem), a);
         match elem {
             ElemType::F16 => self.body.cvt(Ty::F32, Ty::F16, a),
             // The upper half of an f32.
@@ -165,12 +163,12 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Cvt { to, from: Ty::F32, round: Some(Round::Rn), sat: false, d, a });
         d
     }
-    /// An integer result below 32 bits, extended again.
+    /// A result below 32 bits in the low end of 32, extended again.
     pub(super) fn wrapped(&mut self, elem: ElemType, reg: Reg) -> Reg {
         let narrow = match elem {
             ElemType::I8 => Ty::S8,
             ElemType::I16 => Ty::S16,
-            ElemType::U8 => Ty::U8,
+            ElemType::U8 | ElemType::F8E4M3 | ElemType::F8E5M2 => Ty::U8,
             ElemType::U16 => Ty::U16,
             _ => return reg,
         };
@@ -191,6 +189,24 @@ impl Lower<'_> {
         }
     }
 }
+
+/// A divisor made harmless: what the instruction gives by 0, and for MIN by -1, is not defined.
+struct Divisor {
+    zero: Reg,
+    /// Only of signed elements.
+    minus_one: Option<Reg>,
+    /// The divisor, with 1 in the place of 0 and -1.
+    by: Reg,
+}
+/// A constant other than 0 and -1.
+fn always_defined(elem: ElemType, by: Src) -> bool {
+    match by {
+        Src::Reg(_) => false,
+        Src::Imm(n) => n != 0 && !(elem.kind() == Kind::Signed && n == u64::MAX),
+    }
+}
+
+const BF16_ONE: u64 = 0x3F80;
 
 /// The sign bit of a float.
 const fn sign(elem: ElemType) -> u64 {

@@ -21,6 +21,10 @@ impl Lower<'_> {
         let ty = held(elem);
         let (ty, count) = match ty {
             Ty::S64 | Ty::U64 => {
+                if let Src::Imm(n) = count {
+                    let reg = self.body.bin(op, if op == Bin::Shl { Ty::B64 } else { ty }, a, Src::Imm(n.min(64)));
+                    return reg;
+                }
                 let clamped = self.body.bin(Bin::Min, Ty::U64, count, Src::Imm(64));
                 (ty, self.body.cvt(Ty::U32, Ty::U64, clamped).into())
             }

@@ -1,28 +1,32 @@
 //! Conversions between element types: exact where they can be, else rounded once to nearest even; floats to integers
-//! truncate and saturate, NaN becomes 0 (`docs/meaning.md`).
+//! truncate and saturate, NaN becomes 0 (`docs/meaning.md`). fp8 is in `fp8.rs`.
 
 use super::Lower;
-use super::errors::Fault;
 use super::held::{bits, held};
 use crate::ptx::{Bin, Cmp, Op as PtxOp, Reg, Round, Src, Ty};
 use tilewright_core::elem::{ElemType, Kind};
 
 impl Lower<'_> {
-    pub(super) fn cast(&mut self, from: ElemType, to: ElemType, x: Src) -> Result<Reg, Fault> {
-        let x = match x {
-            Src::Reg(reg) => reg,
-            imm @ Src::Imm(_) => self.constant(held(from), imm),
-        };
-        Ok(match (from.kind(), to.kind()) {
+    pub(super) fn cast(&mut self, from: ElemType, to: ElemType, x: Src) -> Reg {
+        let x = self.in_register(held(from), x);
+        match (from.kind(), to.kind()) {
+            // Of fp8 too: infinities saturate, and a NaN is the one NaN.
+            (Kind::Storage, _) => {
+                let half = self.fp8_to_f16(from, x);
+                self.cast(ElemType::F16, to, half.into())
+            }
             _ if from == to => x,
-            (Kind::Storage, _) | (_, Kind::Storage) => return Err(Fault::NotLowered { mnemonic: "cast" }),
             (_, Kind::Bool) => self.truth_of(from, x),
             (Kind::Bool, _) => self.number_of_truth(to, x),
+            (_, Kind::Storage) => {
+                let wide = self.odd_f32(from, x);
+                self.f32_to_fp8(to, wide)
+            }
             (Kind::Float, Kind::Float) => self.float_to_float(from, to, x),
             (Kind::Float, _) => self.float_to_int(from, to, x),
             (_, Kind::Float) => self.int_to_float(from, to, x),
             _ => self.int_to_int(from, to, x),
-        })
+        }
     }
     /// NaN is not zero.
     fn truth_of(&mut self, from: ElemType, x: Reg) -> Reg {
@@ -40,6 +44,8 @@ impl Lower<'_> {
             ElemType::BF16 => 0x3F80,
             ElemType::F32 => u64::from(1f32.to_bits()),
             ElemType::F64 => 1f64.to_bits(),
+            ElemType::F8E4M3 => 0x38,
+            ElemType::F8E5M2 => 0x3C,
             _ => 1,
         };
         self.body.selp(bits(held(to)), Src::Imm(one), Src::Imm(0), x)
@@ -56,7 +62,7 @@ impl Lower<'_> {
     fn float_to_float(&mut self, from: ElemType, to: ElemType, x: Reg) -> Reg {
         match (from, to) {
             (ElemType::F64, ElemType::BF16) => {
-                let odd = self.odd_f32(x, Ty::F64);
+                let odd = self.odd_f32(from, x);
                 self.round_f32(to, odd)
             }
             (ElemType::F64, _) => self.rounded(held(to), Ty::F64, x),
@@ -75,35 +81,34 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Cvt { to, from, round: Some(Round::Rn), sat: false, d, a });
         d
     }
-    /// An f32 that rounds to a narrower float as the exact value does: cut off, its last bit set where something was lost
-    /// (rounding to odd; right since f32 has two bits more than twice those of bf16).
-    fn odd_f32(&mut self, x: Reg, from: Ty) -> Reg {
+    /// A number as an f32 that rounds to a narrower float as the number itself does: exact where it can be, else cut off,
+    /// its last bit set where something was lost (rounding to odd; right since f32 has two bits more than those have).
+    fn odd_f32(&mut self, from: ElemType, x: Reg) -> Reg {
+        let ty = held(from);
+        match from.kind() {
+            Kind::Float if from != ElemType::F64 => return self.widen(from, x.into()),
+            Kind::Signed | Kind::Unsigned if from.bits() <= 16 => return self.rounded(Ty::F32, ty, x),
+            _ => {}
+        }
         let cut = self.body.fresh(Ty::F32);
-        self.body.emit(PtxOp::Cvt { to: Ty::F32, from, round: Some(Round::Rz), sat: false, d: cut, a: x });
-        let (back, cmp) = if from == Ty::F64 {
-            (self.body.cvt(Ty::F64, Ty::F32, cut), Cmp::Ne)
+        self.body.emit(PtxOp::Cvt { to: Ty::F32, from: ty, round: Some(Round::Rz), sat: false, d: cut, a: x });
+        let back = if ty == Ty::F64 {
+            self.body.cvt(Ty::F64, Ty::F32, cut)
         } else {
-            let d = self.body.fresh(from);
-            self.body.emit(PtxOp::Cvt { to: from, from: Ty::F32, round: Some(Round::Rzi), sat: false, d, a: cut });
-            (d, Cmp::Ne)
+            let d = self.body.fresh(ty);
+            self.body.emit(PtxOp::Cvt { to: ty, from: Ty::F32, round: Some(Round::Rzi), sat: false, d, a: cut });
+            d
         };
-        let lost = self.body.setp(cmp, from, back, x);
+        let lost = self.body.setp(Cmp::Ne, ty, back, x);
         let odd = self.body.bin(Bin::Or, Ty::B32, cut, Src::Imm(1));
         self.body.selp(Ty::B32, odd, cut, lost)
     }
     fn int_to_float(&mut self, from: ElemType, to: ElemType, x: Reg) -> Reg {
-        match (to, held(from)) {
-            // Up to 16 bits fit an f32.
-            (ElemType::BF16, ty) if from.bits() > 16 => {
-                let odd = self.odd_f32(x, ty);
-                self.round_f32(to, odd)
-            }
-            (ElemType::BF16, ty) => {
-                let wide = self.rounded(Ty::F32, ty, x);
-                self.round_f32(to, wide)
-            }
-            (_, ty) => self.rounded(held(to), ty, x),
+        if to == ElemType::BF16 {
+            let odd = self.odd_f32(from, x);
+            return self.round_f32(to, odd);
         }
+        self.rounded(held(to), held(from), x)
     }
     /// The instruction saturates; NaN is 0 only where neither side has 64 bits (PTX ISA, `cvt`).
     fn float_to_int(&mut self, from: ElemType, to: ElemType, x: Reg) -> Reg {
@@ -126,26 +131,17 @@ impl Lower<'_> {
         let d = self.body.bin(Bin::Min, into, d, Src::Imm(hi as u64));
         if lo == 0 { d } else { self.body.bin(Bin::Max, into, d, Src::Imm(lo as u64)) }
     }
-    /// The same bits under another name.
+    /// The same bits under another name. (The verifier allows none to or from `i1`.)
     pub(super) fn bitcast(&mut self, from: ElemType, to: ElemType, x: Src) -> Reg {
-        let x = match x {
-            Src::Reg(reg) => reg,
-            imm @ Src::Imm(_) => self.constant(held(from), imm),
-        };
-        let (a, b) = (held(from).class(), held(to).class());
-        match () {
-            () if a == b => self.wrapped(to, x),
+        let x = self.in_register(held(from), x);
+        match (held(from).class(), held(to).class()) {
+            (a, b) if a == b => self.wrapped(to, x),
             // 16 bits, held alone or in 32.
-            () if a == Ty::B16.class() => {
+            (a, _) if a == Ty::B16.class() => {
                 let wide = self.body.cvt(Ty::U32, Ty::U16, x);
                 self.wrapped(to, wide)
             }
-            () if from == ElemType::I1 => self.number_of_truth(ElemType::U8, x),
-            () if to == ElemType::I1 => {
-                let low = self.body.bin(Bin::And, Ty::B32, x, Src::Imm(1));
-                self.body.setp(Cmp::Ne, Ty::U32, low, Src::Imm(0))
-            }
-            () => self.body.cvt(Ty::U16, Ty::U32, x),
+            _ => self.body.cvt(Ty::U16, Ty::U32, x),
         }
     }
 }

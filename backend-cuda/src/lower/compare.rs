@@ -2,7 +2,7 @@
 
 use super::Lower;
 use super::held::{bits, held};
-use crate::ptx::{Bin, Cmp, Reg, Src, Ty};
+use crate::ptx::{Bin, Cmp, Reg, Src, Ty, Un};
 use tilewright_core::elem::{ElemType, Kind};
 use tilewright_core::ir::ops::Pred;
 
@@ -23,9 +23,10 @@ impl Lower<'_> {
                 let (a, b) = (self.widen(elem, a), self.widen(elem, b));
                 self.body.setp(cmp, Ty::F32, a, b)
             }
+            // Truth values have no order.
             ElemType::I1 => {
-                let (a, b) = (self.truth(a), self.truth(b));
-                self.body.setp(cmp, Ty::U32, a, b)
+                let differ = self.bitwise(Bin::Xor, elem, a, b);
+                if pred == Pred::Ne { differ } else { self.body.un(Un::Not, Ty::Pred, differ) }
             }
             _ => {
                 let (a, b) = (self.operand(elem, a), self.operand(elem, b));
@@ -33,24 +34,14 @@ impl Lower<'_> {
             }
         }
     }
-    /// A truth value as 0 or 1.
-    fn truth(&mut self, a: Src) -> Src {
-        match a {
-            Src::Reg(p) => self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), p).into(),
-            imm @ Src::Imm(_) => imm,
-        }
-    }
     pub(super) fn select(&mut self, elem: ElemType, mask: Src, a: Src, b: Src) -> Reg {
-        let p = match mask {
-            Src::Reg(p) => p,
-            imm @ Src::Imm(_) => self.constant(Ty::Pred, imm),
-        };
+        let p = self.in_register(Ty::Pred, mask);
         match held(elem) {
             // There is no selp for predicates: (p and a) or (not p and b).
             Ty::Pred => {
                 let (a, b) = (self.operand(elem, a), self.operand(elem, b));
                 let yes = self.body.bin(Bin::And, Ty::Pred, p, a);
-                let not = self.body.un(crate::ptx::Un::Not, Ty::Pred, p);
+                let not = self.body.un(Un::Not, Ty::Pred, p);
                 let no = self.body.bin(Bin::And, Ty::Pred, not, b);
                 self.body.bin(Bin::Or, Ty::Pred, yes, no)
             }

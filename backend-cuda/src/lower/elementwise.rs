@@ -2,8 +2,9 @@
 //! of the result's layout, or once to scalars.
 
 use super::errors::Fault;
+use super::math::Function;
 use super::{Done, Lower};
-use crate::ptx::{Bin, Reg, Src};
+use crate::ptx::{Bin, Reg, Round, Src};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Op, OpId};
 
@@ -58,13 +59,20 @@ impl Lower<'_> {
             (Op::Shr(_), [a, n]) => self.shift(Bin::Shr, elem, *a, *n),
             (Op::Cmp(o), [a, b]) => self.compare(o.pred, elem, *a, *b),
             (Op::Select(_), [mask, a, b]) => self.select(elem, *mask, *a, *b),
-            (Op::Cast(_), [x]) => return self.cast(elem, to, *x),
+            (Op::Cast(_), [x]) => self.cast(elem, to, *x),
             (Op::Bitcast(_), [x]) => self.bitcast(elem, to, *x),
-            (Op::Floor(_), [x]) => self.floor(elem, *x),
+            (Op::Floor(_), [x]) => self.integral(Round::Rmi, elem, *x),
+            (Op::RoundEven(_), [x]) => self.integral(Round::Rni, elem, *x),
             (Op::Sqrt(_), [x]) => self.sqrt(elem, *x),
             (Op::Rsqrt(_), [x]) => self.rsqrt(elem, *x),
-            (Op::Exp(_), [x]) if elem != ElemType::F64 => self.through_f32(elem, &[*x], |cx, x| cx.exp(x[0])),
-            (Op::Exp2(_), [x]) if elem != ElemType::F64 => self.through_f32(elem, &[*x], |cx, x| cx.exp2(x[0])),
+            (Op::Exp(_), [x]) => self.function(Function::Exp, elem, *x),
+            (Op::Exp2(_), [x]) => self.function(Function::Exp2, elem, *x),
+            (Op::Log(_), [x]) => self.function(Function::Log, elem, *x),
+            (Op::Log2(_), [x]) => self.function(Function::Log2, elem, *x),
+            (Op::Tanh(_), [x]) => self.function(Function::Tanh, elem, *x),
+            (Op::Erf(_), [x]) => self.function(Function::Erf, elem, *x),
+            (Op::Sin(_), [x]) => self.function(Function::Sin, elem, *x),
+            (Op::Cos(_), [x]) => self.function(Function::Cos, elem, *x),
             (other, _) => return Err(Fault::NotLowered { mnemonic: other.mnemonic() }),
         })
     }

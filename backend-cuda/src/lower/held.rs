@@ -104,15 +104,19 @@ impl Lower<'_> {
     }
     fn splat(&mut self, scalar: ValueId, elem: ElemType, layout: &RegLayout) -> Result<Vec<Reg>, Fault> {
         let ty = held(elem);
-        let reg = match self.scalar(scalar)? {
-            Src::Reg(reg) => reg,
-            imm @ Src::Imm(_) => self.constant(ty, imm),
-        };
+        let scalar = self.scalar(scalar)?;
+        let reg = self.in_register(ty, scalar);
         Ok(vec![reg; layout.regs()])
     }
     /// A constant in a register.
     pub(super) fn constant(&mut self, ty: Ty, imm: Src) -> Reg {
         if ty == Ty::Pred { self.body.setp(Cmp::Ne, Ty::U32, imm, Src::Imm(0)) } else { self.body.mov(bits(ty), imm) }
+    }
+    pub(super) fn in_register(&mut self, ty: Ty, a: Src) -> Reg {
+        match a {
+            Src::Reg(reg) => reg,
+            imm @ Src::Imm(_) => self.constant(ty, imm),
+        }
     }
     fn iota(&mut self, elem: ElemType, axis: usize, layout: &RegLayout) -> Vec<Reg> {
         let thread = self.thread_coord(layout, axis);

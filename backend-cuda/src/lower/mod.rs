@@ -2,8 +2,8 @@
 //! registers in the order of its layout. Each family of ops has a file. Not here: what instructions look like (`ptx`),
 //! which thread holds what (`layout`).
 //!
-//! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place, by family in `arith.rs`, `bits.rs`, `compare.rs`,
-//! `cast.rs`, `math.rs`.
+//! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place,
+//! by family in `arith.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
 //! `memory`: loads, stores, atomics. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`,
 //! `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
@@ -15,6 +15,7 @@ mod control;
 mod convert;
 mod elementwise;
 mod errors;
+mod fp8;
 mod held;
 mod math;
 mod memory;

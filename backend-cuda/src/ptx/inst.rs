@@ -85,7 +85,7 @@ names! {
     /// One operand, by the special function unit or its correctly rounded long form.
     Math {
         Ex2 = "ex2.approx.ftz", Ex2Full = "ex2.approx", Lg2 = "lg2.approx", SqrtRn = "sqrt.rn", SqrtApprox = "sqrt.approx",
-        RsqrtApprox = "rsqrt.approx", RcpRn = "rcp.rn", RcpApprox = "rcp.approx", Sin = "sin.approx", Cos = "cos.approx",
+        RsqrtApprox = "rsqrt.approx", RcpRn = "rcp.rn", RcpApprox = "rcp.approx", RcpFtz = "rcp.approx.ftz", Sin = "sin.approx", Cos = "cos.approx",
         Tanh = "tanh.approx",
     }
 }
