@@ -69,7 +69,7 @@ fn more_instructions_than_the_emulator_may_run() {
     assert_snapshot!(said(&mut device, vec![Arg::View(&x), Arg::ViewMut(&mut y)], Grid::cubes(1)), @r"
     error[TW-E0660]: more than 10 instructions
      |
-     = note: line 12 of the PTX: ld.param.u64 %d1, [args]
+     = note: line 12 of the PTX: ld.param.u64 %d0, [args]
      = note: block 0, thread 0
      = more: tilewright explain TW-E0660
     ");
