@@ -1,4 +1,4 @@
-//! The texts and codes of the sweeps: 0820 to 0839.
+//! The texts and codes of the sweeps, 0820 to 0839, and of the probes, 0840 to 0844.
 
 use std::path::Path;
 use tilewright_core::diag::{CodePage, Diagnostic};
@@ -47,6 +47,25 @@ pub const CODES: &[CodePage] = &[
         page: "The system refuses more threads, or the memory for their stacks. Points of a sweep are independent \
                and rows do not depend on the number of threads, so fewer only take longer: `--threads 2`.",
     },
+    CodePage {
+        code: "TW-E0840",
+        title: "a probe needs a target that has a memory to stream from",
+        page: "`probe` measures on a GPU (`--target cuda`) or on the machine model (`--target sim`), and runs every arm without \
+               a clock on the emulator (`--target ptx-emu`). The interpreter that defines every op has neither.",
+    },
+    CodePage {
+        code: "TW-E0841",
+        title: "slabs do not fit the pool",
+        page: "Each slab lies in a part of the pool of its own, so `--slabs` of them times `--slab-kib` must not exceed \
+               `--pool-mib`. On a GPU a pool that does not fit the free memory is halved until it does, and slabs that then do \
+               not fit are left out with this reason.",
+    },
+    CodePage {
+        code: "TW-E0842",
+        title: "the probes' kernels have no such shape",
+        page: "The kernels that read are compiled for 256, 512 and 1024 threads, loads of 1 or 4 elements, and 1, 2, 4 or 8 \
+               loads in flight. `--ilp` takes one of these numbers.",
+    },
 ];
 
 pub fn no_threads(why: impl std::fmt::Display) -> Diagnostic {
@@ -88,4 +107,17 @@ pub fn failed_before(points: usize) -> Diagnostic {
 pub fn wrong_values(instance: &str, fault: &str) -> Diagnostic {
     Diagnostic::new("TW-E0824", format!("`{instance}` disagrees with its reference: {fault}"))
         .next(format!("tilewright verify {instance}"))
+}
+
+pub fn no_probe(target: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0840", format!("there is nothing to probe on {target}"))
+        .next("--target cuda, --target sim or --target ptx-emu")
+}
+
+pub fn misfit(what: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0841", what.to_string()).next("fewer or shorter slabs, or a larger pool: --slabs, --slab-kib, --pool-mib")
+}
+
+pub fn no_shape(shape: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0842", format!("no kernel reads with {shape}")).next("--ilp 1, 2, 4 or 8")
 }

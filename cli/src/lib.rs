@@ -3,11 +3,14 @@
 
 mod bench;
 mod errors;
+mod gpu;
+mod lines;
+mod probe;
 mod sweep;
 
 use tilewright_harness::cli::App;
 
 /// The whole command line.
 pub fn app() -> App {
-    App::new(tilewright_kernels::all().with_codes(errors::CODES)).command(&sweep::Sweep).command(&bench::Bench)
+    App::new(tilewright_kernels::all().with_codes(errors::CODES)).command(&sweep::Sweep).command(&bench::Bench).command(&probe::Probe)
 }

@@ -2,6 +2,7 @@
 //! `attention/` holds the device functions that the attention kernels share, `philox` random numbers.
 
 pub mod attention;
+pub mod bw_read;
 pub mod config;
 pub mod contract;
 pub mod dropout;
@@ -38,6 +39,8 @@ pub fn all() -> Kernels {
         persistent_matmul::PERSISTENT_MATMUL,
         histogram::HISTOGRAM,
         prefix_sum::PREFIX_SUM,
+        bw_read::READ_CONTIGUOUS,
+        bw_read::READ_SLABS,
     ]
     .with_codes(contract::CODES)
 }

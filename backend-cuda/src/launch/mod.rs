@@ -1,13 +1,16 @@
 //! From a launch to a run on a device: which variant of a kernel it needs, its parameter block, its tensors' bytes, what
 //! comes back. `class.rs`: what a variant relies on. `args.rs`: the parameter block. `device.rs`: what a device has to do,
-//! which the driver and the emulator both can. `host.rs`: one launch over host tensors.
+//! which the driver and the emulator both can. `host.rs`: one launch over host tensors. `resident.rs`: one over memory
+//! that is there already.
 
 mod args;
 mod class;
 mod device;
 mod host;
+mod resident;
 
 pub use args::{Bound, bytes_of};
 pub use class::Class;
 pub use device::{Address, Device};
 pub use host::{Outcome, Variants, execute};
+pub use resident::{Resident, resident};

@@ -137,7 +137,8 @@ impl Cell {
             Cell::Empty => String::new(),
         }
     }
-    fn json(&self) -> Value {
+    /// As a value of a JSON object.
+    pub fn json(&self) -> Value {
         match self {
             Cell::Text(text) => json!(text),
             Cell::Count(n) => json!(n),

@@ -1,0 +1,50 @@
+//! A launch over memory that is on the device already, made ready once and queued any number of times.
+
+use super::args::{Bound, bytes_of};
+use super::device::{Address, Device};
+use super::host::Variants;
+use crate::compile::Compiled;
+use crate::launch_errors as errors;
+use std::sync::Arc;
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::launch::{Arg, Ready};
+
+/// All that a device needs to run one launch.
+#[derive(Debug)]
+pub struct Resident<L> {
+    pub compiled: Arc<Compiled>,
+    pub loaded: Arc<L>,
+    /// CTAs.
+    pub programs: u32,
+    /// The parameter block.
+    pub params: Vec<u8>,
+}
+
+/// The launch with its tensors at these places, one a view in the order of the parameters. Of the launch's own tensors
+/// only the shapes count.
+///
+/// # Errors
+/// It does not compile, or the device refuses it.
+pub fn resident<D: Device>(
+    device: &mut D,
+    variants: &mut Variants<D::Loaded>,
+    launch: &Ready<'_>,
+    views: &[Address],
+) -> Result<Resident<D::Loaded>, Diagnostics> {
+    let (grid, mut views) = (launch.config.grid, views.iter());
+    let programs = errors::programs(grid)?;
+    let (compiled, loaded) = variants.get(device, launch)?;
+    let mut view = |dims: &[usize]| views.next().map(|at| Bound::View { at: *at, dims: dims.to_vec() });
+    let bound: Option<Vec<Bound>> = launch
+        .args
+        .iter()
+        .map(|arg| match arg {
+            Arg::Scalar(lit) => Some(Bound::Scalar(*lit)),
+            Arg::View(t) => view(&t.dims),
+            Arg::ViewMut(t) => view(&t.dims),
+        })
+        .collect();
+    let nowhere = Address(0);
+    let params = bound.and_then(|bound| bytes_of(&compiled.abi, &bound, grid, nowhere, nowhere));
+    Ok(Resident { params: params.ok_or_else(errors::arguments)?, compiled, loaded, programs })
+}

@@ -1,0 +1,46 @@
+//! Measured rows: a table or CSV as everywhere, and as JSON one object a line, which is how other programs that measure the
+//! same print theirs. What a row has no value for is left out of its line.
+
+use std::io::{self, Write};
+use tilewright_harness::cli::{Cell, Facts, Format, Sheet, note};
+
+pub enum Lines<'w> {
+    Json { out: &'w mut dyn Write, columns: &'static [&'static str] },
+    Sheet(Sheet<'w>),
+}
+
+impl<'w> Lines<'w> {
+    pub fn begin(out: &'w mut dyn Write, format: Format, columns: &'static [&'static str]) -> io::Result<Lines<'w>> {
+        Ok(match format {
+            Format::Json => Lines::Json { out, columns },
+            Format::Table | Format::Csv => Lines::Sheet(Sheet::begin(out, format, columns)?),
+        })
+    }
+    /// One cell a column.
+    pub fn row(&mut self, cells: &[Cell]) -> io::Result<()> {
+        match self {
+            Lines::Sheet(sheet) => sheet.row(cells),
+            Lines::Json { out, columns } => {
+                let known = columns.iter().zip(cells).filter(|(_, cell)| **cell != Cell::Empty);
+                let row: serde_json::Map<_, _> = known.map(|(name, cell)| (name.to_string(), cell.json())).collect();
+                writeln!(out, "{}", serde_json::Value::Object(row))?;
+                out.flush()
+            }
+        }
+    }
+    /// In JSON the facts go to standard error, so that standard output is rows alone.
+    pub fn end(self, facts: &Facts) -> io::Result<()> {
+        match self {
+            Lines::Sheet(sheet) => sheet.end(facts),
+            Lines::Json { out, .. } => {
+                facts.iter().for_each(|(name, text)| note(&format!("{name}: {text}")));
+                out.flush()
+            }
+        }
+    }
+}
+
+/// With one decimal, as rates and times are printed.
+pub fn tenths(x: f64) -> Cell {
+    Cell::Real((x * 10.0).round() / 10.0)
+}
