@@ -1,7 +1,10 @@
-//! The texts and codes of the sweeps, 0820 to 0839, and of the probes, 0840 to 0844.
+//! The texts and codes of the sweeps, 0820 to 0839, and of the probes and benchmarks on a GPU, 0840 to 0844.
 
 use std::path::Path;
 use tilewright_core::diag::{CodePage, Diagnostic};
+
+/// A kernel that is to be timed is wrong.
+pub const NOT_TIMED: &str = "TW-E0842";
 
 /// One page per code, for `explain`.
 pub const CODES: &[CodePage] = &[
@@ -61,10 +64,10 @@ pub const CODES: &[CodePage] = &[
                not fit are left out with this reason.",
     },
     CodePage {
-        code: "TW-E0842",
-        title: "the probes' kernels have no such shape",
-        page: "The kernels that read are compiled for 256, 512 and 1024 threads, loads of 1 or 4 elements, and 1, 2, 4 or 8 \
-               loads in flight. `--ilp` takes one of these numbers.",
+        code: NOT_TIMED,
+        title: "a kernel's values are wrong, so that it is not timed",
+        page: "`bench --target cuda` runs each kernel once and compares its values with the f64 reference before it is timed: a \
+               wrong kernel has no speed. `tilewright verify --target cuda` shows the disagreement.",
     },
 ];
 
@@ -115,9 +118,6 @@ pub fn no_probe(target: &str) -> Diagnostic {
 }
 
 pub fn misfit(what: &str) -> Diagnostic {
-    Diagnostic::new("TW-E0841", what.to_string()).next("fewer or shorter slabs, or a larger pool: --slabs, --slab-kib, --pool-mib")
-}
-
-pub fn no_shape(shape: &str) -> Diagnostic {
-    Diagnostic::new("TW-E0842", format!("no kernel reads with {shape}")).next("--ilp 1, 2, 4 or 8")
+    Diagnostic::new("TW-E0841", what.to_string())
+        .next("fewer or shorter slabs, or a larger pool: --slabs, --slab-kib, --pool-mib")
 }

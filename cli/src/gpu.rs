@@ -21,7 +21,10 @@ impl Bench {
     /// # Errors
     /// No driver, no GPU.
     pub fn open() -> Result<Bench, Diagnostics> {
-        Ok(Bench { gpu: Gpu::open(0)?, variants: Variants::default(), held: Vec::new() })
+        Gpu::open(0).map(Bench::on)
+    }
+    pub fn on(gpu: Gpu) -> Bench {
+        Bench { gpu, variants: Variants::default(), held: Vec::new() }
     }
     pub fn facts(&self) -> Facts {
         let p = self.gpu.properties();
@@ -58,10 +61,6 @@ impl Bench {
     pub fn ready(&mut self, launch: &Ready<'_>, views: &[Address]) -> Result<Queued, Diagnostics> {
         resident(&mut self.gpu, &mut self.variants, launch, views)
     }
-    /// Kernels are loaded again when they are next asked for.
-    pub fn unload(&mut self) {
-        self.variants = Variants::default();
-    }
     /// # Errors
     /// The launch is refused.
     pub fn queue(&self, stream: &Stream, launch: &Queued) -> Result<(), Diagnostics> {
@@ -71,7 +70,11 @@ impl Bench {
     ///
     /// # Errors
     /// Something that ran failed.
-    pub fn times(&self, runs: u32, work: impl Fn(&Stream) -> Result<(), Diagnostics>) -> Result<Vec<Duration>, Diagnostics> {
+    pub fn times(
+        &self,
+        runs: u32,
+        work: impl Fn(&Stream) -> Result<(), Diagnostics>,
+    ) -> Result<Vec<Duration>, Diagnostics> {
         let stream = self.gpu.stream();
         work(stream)?;
         stream.synchronize()?;
@@ -102,9 +105,9 @@ impl Bench {
         (0..sets.min(2)).try_for_each(|set| call(stream, set))?;
         stream.synchronize()?;
         let rounds = (20 / sets).max(1);
-        let graph = self.gpu.capture(stream, |stream| {
-            (0..rounds).try_for_each(|_| (0..sets).try_for_each(|set| call(stream, set)))
-        })?;
+        let graph = self
+            .gpu
+            .capture(stream, |stream| (0..rounds).try_for_each(|_| (0..sets).try_for_each(|set| call(stream, set))))?;
         let times = self.times(runs, |stream| stream.replay(&graph))?;
         Ok(times[times.len() / 2] / (rounds * sets) as u32)
     }

@@ -12,5 +12,8 @@ use tilewright_harness::cli::App;
 
 /// The whole command line.
 pub fn app() -> App {
-    App::new(tilewright_kernels::all().with_codes(errors::CODES)).command(&sweep::Sweep).command(&bench::Bench).command(&probe::Probe)
+    App::new(tilewright_kernels::all().with_codes(errors::CODES))
+        .command(&sweep::Sweep)
+        .command(&bench::Bench)
+        .command(&probe::Probe)
 }

@@ -1,6 +1,7 @@
 //! Measured rows: a table or CSV as everywhere, and as JSON one object a line, which is how other programs that measure the
 //! same print theirs. What a row has no value for is left out of its line.
 
+use serde_json::{Map, Value};
 use std::io::{self, Write};
 use tilewright_harness::cli::{Cell, Facts, Format, Sheet, note};
 
@@ -22,8 +23,8 @@ impl<'w> Lines<'w> {
             Lines::Sheet(sheet) => sheet.row(cells),
             Lines::Json { out, columns } => {
                 let known = columns.iter().zip(cells).filter(|(_, cell)| **cell != Cell::Empty);
-                let row: serde_json::Map<_, _> = known.map(|(name, cell)| (name.to_string(), cell.json())).collect();
-                writeln!(out, "{}", serde_json::Value::Object(row))?;
+                let row: Map<_, _> = known.map(|(name, cell)| (name.to_string(), value(name, cell))).collect();
+                writeln!(out, "{}", Value::Object(row))?;
                 out.flush()
             }
         }
@@ -37,6 +38,17 @@ impl<'w> Lines<'w> {
                 out.flush()
             }
         }
+    }
+}
+
+/// A shape is written as settings are, `rows=4096,elem=f32`, and in JSON an object.
+fn value(name: &str, cell: &Cell) -> Value {
+    match cell {
+        Cell::Text(settings) if name == "shape" => {
+            let pairs = settings.split(',').filter_map(|pair| pair.split_once('='));
+            pairs.map(|(key, value)| (key.to_string(), Cell::read(value).json())).collect()
+        }
+        cell => cell.json(),
     }
 }
 

@@ -106,7 +106,7 @@ pub fn read_slabs<const R: usize, const VEC: usize, const ILP: usize>(
     let mut sum = zeros::<f32, D2<R, ROW>>();
     for slab in (program_id() / shares..first.len(Axis::<0>)).step_by(num_programs() / shares) {
         let first = first.at(slab).get().cast::<i64>();
-        if first >= 0 && first <= last {
+        if first >= 0 && first <= last && shares > 0 {
             let me = (program_id() % shares).cast::<i64>();
             sum = stream::<R, VEC, ILP>(x, first + me * R, first + len, shares.cast::<i64>() * R, sum);
         }
@@ -163,12 +163,12 @@ pub type Slabs =
     for<'a> fn(&'a Tensor<f32, 2>, &'a Tensor<i32, 1>, &'a mut Tensor<f32, 3>, i32, i32, Observe) -> Launch<'a>;
 
 /// Threads of a program, and elements of one load: an instance for each, with 1, 2, 4 or 8 loads in flight. The rows are
-/// what follows: `threads * vec / 16`.
+/// what follows: `threads * vec / 16`. The largest blocks are for a machine that has no threads, but a long way to memory.
 macro_rules! instance {
     ($shape:expr, $kernel:ident as $Type:ty) => {
         instance!(@ $shape, $kernel as $Type:
             256, 1, 16; 512, 1, 32; 1024, 1, 64;
-            256, 4, 64; 512, 4, 128; 1024, 4, 256)
+            256, 4, 64; 512, 4, 128; 1024, 4, 256; 4096, 4, 1024)
     };
     (@ $shape:expr, $kernel:ident as $Type:ty: $($threads:literal, $vec:literal, $rows:literal);*) => {
         match ($shape.threads, $shape.vec, $shape.ilp) {
@@ -255,7 +255,8 @@ const ROWS: Param = Param::integer("rows", 1..=1 << 26, "5000", "rows of 64 byte
 const VEC: Param = Param::one_of("vec", &["1", "4"], "4", "elements that one load of a thread takes");
 const ILP: Param = Param::one_of("ilp", &["1", "2", "4", "8"], "4", "loads in flight");
 const THREADS: Param = Param::one_of("threads", &["256", "512", "1024"], "256", "threads of a program on a GPU");
-const OBSERVE: Param = Param::one_of("observe", &["store", "keep"], "store", "store: write the sums; keep: write nothing");
+const OBSERVE: Param =
+    Param::one_of("observe", &["store", "keep"], "store", "store: write the sums; keep: write nothing");
 
 /// Programs of the registered instances.
 const PROGRAMS: usize = 8;

@@ -1,5 +1,6 @@
 //! Comptime configurations: what a kernel is specialised to where it will run. A flag overrides; every result says which one it was.
 
+use tilewright::prelude::*;
 use tilewright::registry::Target;
 
 /// One configuration per kind of machine.
@@ -20,6 +21,33 @@ impl<C> Configs<C> {
             Target::Sim | Target::Reference => ("ahbm", &self.ahbm),
             Target::PtxEmu => ("sm_80", &self.sm_80),
             Target::Cuda => ("sm_90a", &self.sm_90a),
+        }
+    }
+}
+
+/// How the work of a kernel without messages is shared out on a GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// Bytes of a piece of work that each thread holds.
+    pub bytes_per_thread: usize,
+    /// Programs at most: above that each takes several pieces, one after the other.
+    pub most: usize,
+}
+
+/// Programs that a launch can have.
+pub const ANY_NUMBER: usize = 1 << 30;
+/// SMs of the GPU that limits of programs are made for (H200); on others they still hold values and speed, less well.
+pub const SMS: usize = 132;
+
+impl Share {
+    /// The launch of so many pieces of so many bytes: on a GPU as this says, elsewhere over the PEs of one cube.
+    pub fn launch<'a>(&self, launch: Launch<'a>, target: Target, pieces: usize, bytes: usize) -> Launch<'a> {
+        match target {
+            Target::Sim | Target::Reference => launch.grid(Grid::cubes(1).pes(8)),
+            Target::Cuda | Target::PtxEmu => {
+                let threads = bytes.div_ceil(self.bytes_per_thread).next_power_of_two().clamp(32, 1024);
+                launch.grid(Grid::cubes(pieces.clamp(1, self.most))).threads(threads as u32)
+            }
         }
     }
 }

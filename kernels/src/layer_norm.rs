@@ -4,15 +4,18 @@
 //! Contract: a block of rows fits into scratch, eps > 0; any R.  Work: about 8 R N flops over 2 R N elements; bound by memory.
 //! Tolerance: row `normalised` of the one table.
 
+use crate::config::{SMS, Share};
 use crate::contract::{number, scratch};
 use crate::{open, to_f64};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
-/// Rows a program normalises at once.
+/// Rows a program normalises at once; one on a GPU.
 pub const ROWS: usize = 4;
+/// As many programs as fit an H200 at once, each with many rows: gain and bias are read once by each.
+pub const GPU: Share = Share { bytes_per_thread: 64, most: 3 * SMS };
 
 #[kernel]
 pub fn layer_norm<T: Float, const B: usize, const N: usize>(
@@ -82,6 +85,7 @@ struct NormCase<T> {
     bias: Tensor<T, 1>,
     y: Tensor<T, 2>,
     eps: f32,
+    target: Target,
 }
 
 /// Bytes of scratch for each column: gain and bias as loaded and in f32; of a block the rows as loaded and as stored,
@@ -90,6 +94,10 @@ fn column_bytes(elem: ElemType) -> u64 {
     let rows = ROWS as u64;
     2 * (elem.bytes() + 4) + rows * (2 * elem.bytes() + 3 * 4)
 }
+
+/// An instance of the kernel.
+type Norm<T> =
+    for<'a> fn(&'a Tensor<T, 2>, &'a Tensor<T, 1>, &'a Tensor<T, 1>, &'a mut Tensor<T, 2>, f32, usize) -> Launch<'a>;
 
 impl<T: Float> NormCase<T> {
     fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
@@ -104,15 +112,20 @@ impl<T: Float> NormCase<T> {
             bias: inputs.uniform("bias", [columns], -1.0..1.0),
             y: inputs.output(dims),
             eps,
+            target: limits.target,
         }))
     }
 }
 
 impl<T: Float> Case for NormCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let [_, columns] = self.x.dims();
-        let kernel = layer_norm::<T, ROWS, ANY>;
-        Ok(kernel(&self.x, &self.gain, &self.bias, &mut self.y, self.eps, columns).grid(Grid::cubes(1).pes(8)))
+        let [rows, columns] = self.x.dims();
+        let (kernel, block): (Norm<T>, usize) = match self.target {
+            Target::Sim | Target::Reference => (layer_norm::<T, ROWS, ANY>, ROWS),
+            Target::Cuda | Target::PtxEmu => (layer_norm::<T, 1, ANY>, 1),
+        };
+        let launch = kernel(&self.x, &self.gain, &self.bias, &mut self.y, self.eps, columns);
+        Ok(GPU.launch(launch, self.target, rows.div_ceil(block), columns * T::ELEM.bytes() as usize))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (x, gain, bias) = (to_f64(&self.x), to_f64(&self.gain), to_f64(&self.bias));

@@ -3,11 +3,15 @@
 //! Contract: a row fits into scratch; any R.  Work: R N elements read and as many written, about 5 R N flops; bound by memory.
 //! Tolerance: row `softmax` of the one table.
 
+use crate::config::{ANY_NUMBER, Share};
 use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
+
+/// A row a program, four vectors of it a thread: while some rows are read, others are summed and written.
+pub const GPU: Share = Share { bytes_per_thread: 64, most: ANY_NUMBER };
 
 #[kernel]
 pub fn row_softmax<T: Float, const N: usize>(x: View<T, 2>, y: ViewMut<T, 2>, #[comptime] columns: usize) {
@@ -56,19 +60,22 @@ pub const ROW_SOFTMAX: KernelDef = KernelDef {
 struct SoftmaxCase<T> {
     x: Tensor<T, 2>,
     y: Tensor<T, 2>,
+    target: Target,
 }
 
 impl<T: Float> SoftmaxCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let dims = [s.integer("rows")?, s.integer("columns")?];
-        Ok(Box::new(SoftmaxCase::<T> { x: inputs.uniform("x", dims, -8.0..8.0), y: inputs.output(dims) }))
+        let (x, y) = (inputs.uniform("x", dims, -8.0..8.0), inputs.output(dims));
+        Ok(Box::new(SoftmaxCase::<T> { x, y, target: limits.target }))
     }
 }
 
 impl<T: Float> Case for SoftmaxCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let columns = self.x.dims()[1];
-        Ok(row_softmax::<T, ANY>(&self.x, &mut self.y, columns).grid(Grid::cubes(1).pes(8)))
+        let [rows, columns] = self.x.dims();
+        let launch = row_softmax::<T, ANY>(&self.x, &mut self.y, columns);
+        Ok(GPU.launch(launch, self.target, rows, columns * T::ELEM.bytes() as usize))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let expected = reference(to_f64(&self.x).view()).into_dyn();

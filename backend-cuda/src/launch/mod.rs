@@ -12,5 +12,5 @@ mod resident;
 pub use args::{Bound, bytes_of};
 pub use class::Class;
 pub use device::{Address, Device};
-pub use host::{Outcome, Variants, execute};
+pub use host::{DEFAULT_THREADS, Outcome, Variants, execute};
 pub use resident::{Resident, resident};

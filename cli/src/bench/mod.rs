@@ -1,6 +1,7 @@
-//! `bench`: how fast tilewright itself is. `sim`: events per second of the simulator. `races`: what the check for races
-//! costs the interpreter.
+//! `bench`: how fast kernels are on a GPU (`gpu`), and how fast tilewright itself is. `sim`: events per second of the
+//! simulator. `races`: what the check for races costs the interpreter.
 
+mod gpu;
 mod races;
 mod sim;
 
@@ -16,8 +17,9 @@ impl Command for Bench {
     }
     fn flags(&self, command: clap::Command, _: &Kernels) -> clap::Command {
         command
-            .about("Measure how fast tilewright itself is")
-            .subcommand_required(true)
+            .about("Measure how fast kernels are on a GPU, and how fast tilewright itself is")
+            .args(gpu::args())
+            .args_conflicts_with_subcommands(true)
             .arg_required_else_help(true)
             .disable_help_subcommand(true)
             .subcommands([sim::flags(), races::flags()])
@@ -26,7 +28,7 @@ impl Command for Bench {
         match matches.subcommand() {
             Some((sim::NAME, sub)) => sim::run(sub, cx),
             Some((races::NAME, sub)) => races::run(sub, cx),
-            _ => Ok(Outcome::Done), // the parser requires one
+            _ => gpu::run(matches, cx),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What is tried: widths of loads, loads in flight, threads, blocks, and the slabs of a pool.
 
 use super::Pattern;
-use tilewright_core::diag::Diagnostics;
 use tilewright_core::lang::Launch;
 use tilewright_core::launch::Grid;
 use tilewright_core::tensor::Tensor;
@@ -37,7 +36,7 @@ impl Amount {
     pub fn on(target: Target) -> Amount {
         match target {
             Target::Cuda => Amount { pool: 32 << 30, slab: 14 << 20, slabs: 405 },
-            Target::Sim => Amount { pool: 4 << 20, slab: 256 << 10, slabs: 8 },
+            Target::Sim => Amount { pool: 64 << 20, slab: 14 << 20, slabs: 4 },
             Target::PtxEmu | Target::Reference => Amount { pool: 1 << 20, slab: 48 << 10, slabs: 5 },
         }
     }
@@ -69,7 +68,7 @@ impl Amount {
 pub struct Arm {
     pub pattern: Pattern,
     pub shape: Shape,
-    /// Programs; of slabs, to each slab.
+    /// Programs; of slabs on a GPU, to each slab.
     pub blocks: usize,
 }
 
@@ -125,26 +124,24 @@ impl Tensors {
         let sums = Tensor::shape_only([1, shape.rows(), ROW]);
         Tensors { x: Tensor::shape_only([pool_rows, ROW]), first: table(first), sums }
     }
-    /// The launch of an arm over them; reads alone. `None`: the kernel has no such shape.
-    pub fn launch(&mut self, arm: &Arm, order: Order, slab_rows: usize, grid: Grid) -> Option<Launch<'_>> {
+    /// The launch of an arm over them, reads alone, `shares` programs to a slab. `None`: there is no kernel of the shape.
+    pub fn launch(&mut self, arm: &Arm, order: Order, slab_rows: usize, shares: usize) -> Option<Launch<'_>> {
         let Tensors { x, first, sums } = self;
         let launch = match arm.pattern {
             Pattern::Contiguous => arm.shape.contiguous()?(x, sums, order, Observe::Keep),
-            Pattern::Slabs => {
-                let shares = if grid.num_programs() == Some(arm.blocks * first.dims()[0]) { arm.blocks } else { 1 };
-                arm.shape.slabs()?(x, first, sums, slab_rows as i32, shares as i32, Observe::Keep)
-            }
+            Pattern::Slabs => arm.shape.slabs()?(x, first, sums, slab_rows as i32, shares as i32, Observe::Keep),
         };
-        Some(launch.grid(grid).threads(arm.shape.threads as u32))
+        Some(launch)
     }
 }
 
-/// The programs of an arm on a device without a mesh.
-pub fn grid(arm: &Arm, slabs: usize) -> Grid {
-    match arm.pattern {
-        Pattern::Contiguous => Grid::cubes(arm.blocks),
-        Pattern::Slabs => Grid::cubes(arm.blocks * slabs),
-    }
+/// As on a GPU: thread blocks that have no neighbours.
+pub fn on_gpu<'a>(launch: Launch<'a>, arm: &Arm, slabs: usize) -> Launch<'a> {
+    let programs = match arm.pattern {
+        Pattern::Contiguous => arm.blocks,
+        Pattern::Slabs => arm.blocks * slabs,
+    };
+    launch.grid(Grid::cubes(programs)).threads(arm.shape.threads as u32)
 }
 
 /// Numbers from 0 up to 1, the same in every run.
@@ -155,9 +152,4 @@ pub fn random(bytes: usize) -> Vec<u8> {
         (state >> 40) as f32 / (1u64 << 24) as f32
     };
     (0..bytes / 4).flat_map(|_| next().to_le_bytes()).collect()
-}
-
-/// An arm whose shape the kernels lack: the lists here and there are the same, so that this tells of a bug.
-pub fn no_shape(arm: &Arm) -> Diagnostics {
-    crate::errors::no_shape(&format!("{:?}", arm.shape)).into()
 }

@@ -1,7 +1,7 @@
 //! The probes on a GPU.
 
 use super::Pattern;
-use super::arms::{Amount, Arm, Plan, ROW_BYTES, Tensors, grid, no_shape, random};
+use super::arms::{Amount, Arm, Plan, ROW_BYTES, Tensors, on_gpu, random};
 use crate::gpu::{Bench, Queued, rate};
 use crate::lines::{Lines, tenths};
 use tilewright_core::diag::Diagnostics;
@@ -35,7 +35,7 @@ pub fn run(plan: &Plan, common: &Common, lines: &mut Lines<'_>) -> Result<Facts,
     let progress = Progress::new("probe", arms.len(), common.rows_only());
     let mut best: [Option<(f64, Arm)>; 2] = [None, None];
     for arm in &arms {
-        let queued = memory.ready(&mut bench, arm)?;
+        let Some(queued) = memory.ready(&mut bench, arm)? else { continue };
         let times = bench.times(plan.runs, |stream| bench.queue(stream, &queued))?;
         let bytes = plan.amount.read(arm.pattern);
         let (gbs, median) = (rate(bytes, times[0]), rate(bytes, times[times.len() / 2]));
@@ -56,7 +56,7 @@ pub fn run(plan: &Plan, common: &Common, lines: &mut Lines<'_>) -> Result<Facts,
         facts.push((format!("best {}", if arm.shape.vec == 1 { "scalar32" } else { "vec128" }), text));
     }
     facts.push(("copy".to_string(), format!("{copy:.1} GB/s read and written, by the device")));
-    if plan.amount.pool <= 8 * u64::from(bench.gpu.properties().l2_bytes) {
+    if plan.amount.pool <= 8 * bench.gpu.properties().l2_bytes {
         note("the pool is small: the L2 cache holds a part of it, and rates are higher than the memory's");
     }
     Ok(facts)
@@ -97,16 +97,17 @@ impl Memory {
         bench.gpu.synchronize()?;
         Ok(Some(Memory { pool, table, sums, first, amount }))
     }
-    fn ready(&self, bench: &mut Bench, arm: &Arm) -> Result<Queued, Diagnostics> {
+    /// `None`: there is no kernel of this shape.
+    fn ready(&self, bench: &mut Bench, arm: &Arm) -> Result<Option<Queued>, Diagnostics> {
         let mut tensors = Tensors::of(self.amount.pool_rows(), &self.first, arm.shape);
-        let grid = grid(arm, self.first.len());
-        let launch = tensors.launch(arm, Order::Interleaved, self.amount.slab_rows(), grid);
-        let launch = launch.ok_or_else(|| no_shape(arm))?.ready()?;
+        let launch = tensors.launch(arm, Order::Interleaved, self.amount.slab_rows(), arm.blocks);
+        let Some(launch) = launch else { return Ok(None) };
+        let launch = on_gpu(launch, arm, self.first.len()).ready()?;
         let views: &[Address] = match arm.pattern {
             Pattern::Contiguous => &[self.pool, self.sums],
             Pattern::Slabs => &[self.pool, self.table, self.sums],
         };
-        bench.ready(&launch, views)
+        bench.ready(&launch, views).map(Some)
     }
 }
 

@@ -2,7 +2,7 @@
 //! written. It has no clock.
 
 use super::Pattern;
-use super::arms::{Plan, Tensors, grid, no_shape, random};
+use super::arms::{Plan, Tensors, on_gpu, random};
 use crate::errors;
 use crate::lines::Lines;
 use tilewright_cuda::Target;
@@ -28,9 +28,9 @@ pub fn run(plan: &Plan, lines: &mut Lines<'_>) -> Result<Facts, Failure> {
     device.write(table, &rows)?;
     for arm in plan.arms(SMS) {
         let mut tensors = Tensors::of(amount.pool_rows(), &first, arm.shape);
-        let grid = grid(&arm, first.len());
-        let launch = tensors.launch(&arm, Order::Interleaved, amount.slab_rows(), grid);
-        let launch = launch.ok_or_else(|| no_shape(&arm))?.ready()?;
+        let launch = tensors.launch(&arm, Order::Interleaved, amount.slab_rows(), arm.blocks);
+        let Some(launch) = launch else { continue };
+        let launch = on_gpu(launch, &arm, first.len()).ready()?;
         let views: &[_] = match arm.pattern {
             Pattern::Contiguous => &[x, sums],
             Pattern::Slabs => &[x, table, sums],

@@ -75,18 +75,23 @@ fn flags() -> [Arg; 7] {
             .value_parser(EnumValueParser::<Target>::new())
             .help("Where to run [default: cuda]"),
         Arg::new("quick").long("quick").action(ArgAction::SetTrue).help("Only the arms that are usually best"),
-        number("pool-mib", "MIB", 1 << 20).help("Memory that is read, or that slabs lie in [default: 32768 on a GPU]"),
+        number("pool-mib", "MIB", 1 << 20)
+            .help("Memory that is read, or that slabs lie in; of the model, each PE's [default: 32768 on a GPU]"),
         number("slab-kib", "KIB", 1 << 30).help("Length of a slab [default: 14336 on a GPU]"),
         number("slabs", "N", 1 << 20).help("Slabs [default: 405 on a GPU]"),
         number("runs", "N", 10_000).default_value("7").help("Times to run each arm; the best one counts"),
-        number("ilp", "N", 8).help("Only arms with so many loads in flight: 1, 2, 4 or 8"),
+        Arg::new("ilp")
+            .long("ilp")
+            .value_name("N")
+            .value_parser(["1", "2", "4", "8"])
+            .help("Only arms with so many loads in flight"),
     ]
 }
 
 fn plan(pattern: Pattern, target: Target, matches: &ArgMatches) -> Plan {
     let asked = |name: &str| matches.get_one::<u64>(name).copied();
     let amount = Amount::on(target);
-    let ilp = asked("ilp").map(|n| n as usize);
+    let ilp = matches.get_one::<String>("ilp").and_then(|n| n.parse().ok());
     Plan {
         pattern,
         quick: matches.get_flag("quick"),

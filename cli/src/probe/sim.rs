@@ -1,7 +1,7 @@
 //! The probes on the machine model: what a PE, a cube and a SIP stream from their own memory, contiguous and in slabs.
 
 use super::Pattern;
-use super::arms::{Arm, Plan, Tensors, no_shape};
+use super::arms::{Arm, Plan, Tensors};
 use crate::errors;
 use crate::lines::{Lines, tenths};
 use tilewright_core::diag::Diagnostics;
@@ -11,6 +11,9 @@ use tilewright_harness::cli::{Cell, Facts, Failure};
 use tilewright_harness::runtime::{Report, Runtime};
 use tilewright_kernels::bw_read::{Order, Shape, spread};
 use tilewright_sim::machine::Machine;
+
+/// The largest blocks: nothing hides the way to memory but what is asked for at once.
+const BLOCK: Shape = Shape { threads: 4096, vec: 4, ilp: 1 };
 
 /// Every program reads from the memory slice of its PE: a run of its own, or slabs that lie scattered in it.
 pub fn run(plan: &Plan, machine: &Machine, lines: &mut Lines<'_>) -> Result<Facts, Failure> {
@@ -26,9 +29,9 @@ pub fn run(plan: &Plan, machine: &Machine, lines: &mut Lines<'_>) -> Result<Fact
     for (scope, cubes, pes) in scopes {
         for pattern in patterns {
             for ilp in ilps.iter().filter(|ilp| plan.ilp.is_none_or(|only| only == **ilp)) {
-                let shape = Shape { threads: 1024, vec: 4, ilp: *ilp };
+                let shape = Shape { ilp: *ilp, ..BLOCK };
                 let arm = Arm { pattern: *pattern, shape, blocks: cubes * pes };
-                let (gbs, told) = measured(plan, machine, &arm, (cubes, pes))?;
+                let Some((gbs, told)) = measured(plan, machine, &arm, (cubes, pes))? else { continue };
                 facts = told;
                 if scope == "PE" {
                     let best = &mut best[usize::from(*pattern == Pattern::Slabs)];
@@ -50,13 +53,13 @@ pub fn run(plan: &Plan, machine: &Machine, lines: &mut Lines<'_>) -> Result<Fact
     Ok(facts)
 }
 
-/// GB/s, and what the result says of itself.
+/// GB/s, and what the result says of itself. `None`: there is no kernel of this shape.
 fn measured(
     plan: &Plan,
     machine: &Machine,
     arm: &Arm,
     (cubes, pes): (usize, usize),
-) -> Result<(f64, Facts), Diagnostics> {
+) -> Result<Option<(f64, Facts)>, Diagnostics> {
     let programs = cubes * pes;
     let (slice, slab) = (plan.amount.pool_rows(), plan.amount.slab_rows());
     let first: Vec<usize> = match arm.pattern {
@@ -72,11 +75,12 @@ fn measured(
     let mut tensors = Tensors::of(programs * slice, &first, arm.shape);
     tensors.x = tensors.x.placed(Placement::over_cubes(0, cubes).over_pes(&[(0, pes)]));
     let grid = Grid::cubes(cubes).pes(pes);
-    let launch = tensors.launch(arm, Order::Runs, slab, grid).ok_or_else(|| no_shape(arm))?.ready()?;
+    let Some(launch) = tensors.launch(arm, Order::Runs, slab, 1) else { return Ok(None) };
+    let launch = launch.grid(grid).ready()?;
     let report = Runtime::sim_with(machine.clone()).timing_only()?.execute(launch)?;
     let ns = match &report {
         Report::Sim(sim) => sim.timing.wall.as_ns(),
         _ => f64::NAN,
     };
-    Ok((bytes as f64 / ns, report.facts()))
+    Ok(Some((bytes as f64 / ns, report.facts())))
 }

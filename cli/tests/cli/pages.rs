@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const BOOK: [&str; 7] = ["trace", "ir", "run", "machine", "launch", "gpu", "command"];
 
 /// Codes in Rust whose message no other test shows: each needs what a test has not.
-const UNSEEN: [(&str, &str); 15] = [
+const UNSEEN: [(&str, &str); 16] = [
     ("TW-E0240", "tests of the verifier compare codes: the ids of a broken module are no text to rely on"),
     ("TW-E0241", "as TW-E0240"),
     ("TW-E0243", "as TW-E0240"),
@@ -27,6 +27,7 @@ const UNSEEN: [(&str, &str); 15] = [
     ("TW-E0612", "what the verifier accepts has no such use"),
     ("TW-E0640", "a driver that fails in a way no other code has"),
     ("TW-E0824", "a shipped kernel that is wrong"),
+    ("TW-E0842", "a GPU, and a shipped kernel that is wrong"),
     ("TW-E0826", "a system that refuses threads"),
 ];
 

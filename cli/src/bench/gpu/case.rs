@@ -1,0 +1,197 @@
+//! One instance of a kernel on a GPU: its values against f64 first, then its time over several sets of tensors that
+//! together do not fit the L2 cache, and the time in which the device copies as many bytes.
+
+use crate::gpu::{Bench, Queued, rate};
+use std::time::{Duration, Instant};
+use tilewright_core::diag::{Diagnostic, Diagnostics};
+use tilewright_core::launch::{Arg, Grid, Ready};
+use tilewright_core::tensor::AnyTensor;
+use tilewright_cuda::launch::{Address, Class, Device};
+use tilewright_harness::cli::Failure;
+use tilewright_harness::registry::{Agreement, Case, Inputs, Instance, Limits, Target};
+
+pub struct Options {
+    pub runs: u32,
+    pub seed: u64,
+}
+
+/// A row.
+#[derive(Clone, Debug, Default)]
+pub struct Timed {
+    pub peer: &'static str,
+    pub op: String,
+    pub us: f64,
+    pub gbs: f64,
+    /// Its rate as a share of the copy's.
+    pub of_copy: Option<f64>,
+    pub threads: Option<u32>,
+    pub programs: Option<u32>,
+    pub registers: Option<u32>,
+    /// From the kernel's function to PTX.
+    pub ptx_ms: Option<f64>,
+}
+
+/// Threads and programs instead of the kernel's own choice; 0 programs: as many as the kernel takes.
+pub type Config = Option<(u32, usize)>;
+
+/// The sets of tensors together take at least so many times the L2 cache.
+const CACHES: u64 = 2;
+
+/// Times the instance with each configuration; hands on a row for the copy, then one for each. Gives the best.
+pub fn timed(
+    bench: &mut Bench,
+    instance: &Instance,
+    options: &Options,
+    configs: &[Config],
+    row: &mut dyn FnMut(&Timed) -> Result<(), Failure>,
+) -> Result<Option<Timed>, Failure> {
+    let kept = bench.held();
+    let result = on_sets(bench, instance, options, configs, row);
+    bench.give_back(kept);
+    result
+}
+
+fn on_sets(
+    bench: &mut Bench,
+    instance: &Instance,
+    options: &Options,
+    configs: &[Config],
+    row: &mut dyn FnMut(&Timed) -> Result<(), Failure>,
+) -> Result<Option<Timed>, Failure> {
+    let limits = Limits { target: Target::Cuda, scratch_bytes: u64::MAX };
+    let mut case = instance.case(Inputs::Random { seed: options.seed }, &limits)?;
+    let start = Instant::now();
+    let own = case.launch()?.ready()?;
+    let ptx_ms = to_ptx(bench, &own, start)?;
+    let bytes: u64 = own.args.iter().filter_map(tensor).map(|t| t.len() as u64 * t.elem.bytes()).sum();
+    let l2 = bench.gpu.properties().l2_bytes;
+    let count = (CACHES * l2).div_ceil(bytes.max(1)).clamp(2, 64) as usize;
+    let sets: Vec<Vec<Address>> = (0..count).map(|_| upload(bench, &own)).collect::<Result<_, _>>()?;
+    drop(own);
+    let copy = copied(bench, bytes, count, options.runs)?;
+    let rates = |time: Duration| (time.as_secs_f64() * 1e6, rate(bytes, time));
+    let (us, gbs) = rates(copy);
+    row(&Timed { peer: "device", op: "copy".to_string(), us, gbs, ..Timed::default() })?;
+
+    let mut best: Option<Timed> = None;
+    for config in configs {
+        let launches = ready(bench, &mut *case, *config, &sets)?;
+        check(bench, &mut *case, &launches[0], &sets[0])?;
+        let time = bench.replayed(options.runs, count, |stream, set| bench.queue(stream, &launches[set]))?;
+        let (us, gbs) = rates(time);
+        let first = &launches[0];
+        let timed = Timed {
+            peer: "tilewright",
+            op: instance.kernel.name().to_string(),
+            us,
+            gbs,
+            of_copy: Some(copy.as_secs_f64() / time.as_secs_f64()),
+            threads: Some(first.compiled.kernel.threads),
+            programs: Some(first.programs),
+            registers: Some(first.loaded.registers()),
+            ptx_ms: Some(ptx_ms),
+        };
+        row(&timed)?;
+        if best.as_ref().is_none_or(|best| timed.us < best.us) {
+            best = Some(timed);
+        }
+    }
+    Ok(best)
+}
+
+fn tensor<'a>(arg: &'a Arg<'_>) -> Option<&'a AnyTensor> {
+    match arg {
+        Arg::View(t) => Some(t),
+        Arg::ViewMut(t) => Some(t),
+        Arg::Scalar(_) => None,
+    }
+}
+
+/// Milliseconds since `start`, when the kernel's function began to be traced, until there is PTX.
+fn to_ptx(bench: &Bench, launch: &Ready<'_>, start: Instant) -> Result<f64, Diagnostics> {
+    let threads = launch.config.threads.unwrap_or(tilewright_cuda::launch::DEFAULT_THREADS);
+    let (target, known) = (bench.gpu.target(), Class::of(launch).known());
+    tilewright_cuda::compile(
+        &launch.module,
+        &tilewright_cuda::Options { target, threads, known, in_place: Vec::new() },
+    )?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
+
+/// The tensors of a launch in the GPU's memory.
+fn upload(bench: &mut Bench, launch: &Ready<'_>) -> Result<Vec<Address>, Diagnostics> {
+    let mut set = Vec::new();
+    for t in launch.args.iter().filter_map(tensor) {
+        let at = bench.alloc(t.len() as u64 * t.elem.bytes())?;
+        if let Some(data) = &t.data {
+            bench.gpu.write(at, data.bytes())?;
+        }
+        set.push(at);
+    }
+    Ok(set)
+}
+
+fn ready(
+    bench: &mut Bench,
+    case: &mut dyn Case,
+    config: Config,
+    sets: &[Vec<Address>],
+) -> Result<Vec<Queued>, Diagnostics> {
+    let mut launch = case.launch()?.ready()?;
+    if let Some((threads, programs)) = config {
+        launch.config.threads = Some(threads);
+        if programs > 0 {
+            launch.config.grid = Grid::cubes(programs);
+        }
+    }
+    sets.iter().map(|set| bench.ready(&launch, set)).collect()
+}
+
+/// Runs once; the values have to agree with f64.
+fn check(bench: &mut Bench, case: &mut dyn Case, launch: &Queued, set: &[Address]) -> Result<(), Diagnostics> {
+    bench.queue(bench.gpu.stream(), launch)?;
+    bench.gpu.synchronize()?;
+    let mut host = case.launch()?.ready()?;
+    let mut places = set.iter();
+    for arg in &mut host.args {
+        match arg {
+            Arg::Scalar(_) => {}
+            Arg::View(_) => {
+                places.next();
+            }
+            Arg::ViewMut(t) => {
+                if let (Some(at), Some(data)) = (places.next(), &mut t.data) {
+                    let mut bytes = vec![0; data.bytes().len()];
+                    bench.gpu.read(*at, &mut bytes)?;
+                    data.copy_from_bytes(&bytes);
+                    t.unwritten = Default::default();
+                }
+            }
+        }
+    }
+    drop(host);
+    let wrong: Vec<Agreement> = case.check()?.into_iter().filter(|output| !output.agrees()).collect();
+    match wrong.first() {
+        None => Ok(()),
+        Some(output) => {
+            let fault = output.fault.clone().unwrap_or_default();
+            Err(Diagnostic::new(crate::errors::NOT_TIMED, format!("`{}` disagrees with f64: {fault}", output.output))
+                .next("tilewright verify --target cuda")
+                .into())
+        }
+    }
+}
+
+/// Half of the bytes read and half written, by the device.
+fn copied(bench: &mut Bench, bytes: u64, sets: usize, runs: u32) -> Result<Duration, Diagnostics> {
+    let half = (bytes / 2).max(1);
+    let kept = bench.held();
+    let pairs: Vec<[Address; 2]> =
+        (0..sets).map(|_| Ok([bench.alloc(half)?, bench.alloc(half)?])).collect::<Result<_, Diagnostics>>()?;
+    for pair in &pairs {
+        bench.gpu.stream().fill(pair[0], 0x3C, half)?;
+    }
+    let time = bench.replayed(runs, sets, |stream, set| stream.copy(pairs[set][0], pairs[set][1], half));
+    bench.give_back(kept);
+    time
+}
