@@ -139,7 +139,7 @@ impl Runtime {
     pub fn watch(&mut self) -> Option<Arc<Watch>> {
         match self {
             Runtime::Sim(sim) => Some(Arc::clone(sim.watch.get_or_insert_default())),
-            Runtime::Reference(_) => None,
+            Runtime::Reference(_) | Runtime::PtxEmu(_) | Runtime::Cuda(_) => None,
         }
     }
     pub fn target(&self) -> Target {
