@@ -6,7 +6,7 @@ mod common;
 #[path = "common/ptxas.rs"]
 mod ptxas;
 
-use common::{Value, both, parse, tensor};
+use common::{Ran, Value, interpreted, on, parse, tensor};
 use ptxas::Assembled;
 use std::fmt::Write as _;
 use tilewright_core::data::Data;
@@ -15,6 +15,8 @@ use tilewright_core::ir::ops::OpRow;
 use tilewright_core::ir::{Literal, Op};
 use tilewright_core::launch::Grid;
 use tilewright_core::passes::facts::Known;
+use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::launch::Device;
 use tilewright_cuda::{Options, Target, compile};
 
 /// Elements of a tile, and turns of the loop over scalars.
@@ -139,11 +141,14 @@ impl Case {
         let out = Value::Tensor(tensor(self.result, &[TILE], Data::zeros(self.result, TILE)));
         operands.chain([out]).collect()
     }
-    fn check(&self, tile: bool) -> Result<(), String> {
-        let args = self.args();
-        let (reference, emulated) = both(&self.tir(tile), Grid::cubes(1).pes(1), 128, &args);
-        let data = |tensors: &[tilewright_core::tensor::AnyTensor]| tensors.last().and_then(|t| t.data.clone());
-        let (want, found) = data(&reference).zip(data(&emulated)).ok_or("no data")?;
+    fn check(&self, device: &mut impl Device, tile: bool) -> Result<(), String> {
+        let (tir, grid, args) = (self.tir(tile), Grid::cubes(1).pes(1), self.args());
+        let data = |ran: Ran| match ran.errors {
+            Some(e) => Err(format!("{}: {e}", self.name)),
+            None => ran.tensors.last().and_then(|t| t.data.clone()).ok_or_else(|| "no data".to_string()),
+        };
+        let want = data(interpreted(&tir, grid, 128, &args))?;
+        let found = data(on(device, &tir, grid, 128, &args))?;
         let wrong: Vec<usize> = (0..want.len()).filter(|i| !self.same(want.get(*i), found.get(*i))).collect();
         let Some(&i) = wrong.first() else { return Ok(()) };
         let inputs: Vec<String> = args[..self.operands.len()].iter().map(|arg| shown(arg, i)).collect();
@@ -244,10 +249,15 @@ fn specials(elem: ElemType) -> Vec<Literal> {
     }
 }
 
+const ALL: &[&str] = &["arithmetic", "bits", "math", "choice", "conversion"];
+
 fn agree(families: &[&str]) {
+    agree_on(&mut Emulator::new(Target::Sm90a), families);
+}
+fn agree_on(device: &mut impl Device, families: &[&str]) {
     let cases = cases(families);
-    let wrong: Vec<String> =
-        cases.iter().flat_map(|case| [case.check(true), case.check(false)]).filter_map(Result::err).collect();
+    let both_forms = cases.iter().flat_map(|case| [(case, true), (case, false)]);
+    let wrong: Vec<String> = both_forms.filter_map(|(case, tile)| case.check(device, tile).err()).collect();
     assert!(wrong.is_empty(), "{} of {} ops:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
@@ -272,9 +282,17 @@ fn conversions_between_all_element_types_are_those_of_the_interpreter() {
     agree(&["conversion"]);
 }
 
+#[cfg(feature = "cuda")]
+#[test]
+fn a_gpu_computes_what_the_interpreter_does() {
+    if let Some(mut gpu) = common::gpu("elementwise ops on a GPU") {
+        agree_on(&mut gpu, ALL);
+    }
+}
+
 #[test]
 fn every_op_assembles_for_every_target() {
-    let cases = cases(&["arithmetic", "bits", "math", "choice", "conversion"]);
+    let cases = cases(ALL);
     for target in Target::ALL {
         let text = |case: &Case| {
             let options = Options { target, threads: 128, known: Known::default(), in_place: Vec::new() };
@@ -283,7 +301,7 @@ fn every_op_assembles_for_every_target() {
         let texts: Vec<String> = cases.iter().map(text).collect();
         match ptxas::assemble(target, &texts) {
             Assembled::Right => {}
-            Assembled::Skipped(reason) => println!("skipped: {reason}"),
+            Assembled::Skipped(reason) => common::skipped(&reason),
             Assembled::Wrong(log) => panic!("{log}"),
         }
     }

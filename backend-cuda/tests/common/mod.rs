@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use std::io::Write;
 use std::sync::Arc;
 use tilewright_core::data::Data;
 use tilewright_core::diag::Diagnostics;
@@ -12,8 +13,10 @@ use tilewright_core::launch::{Arg, Backend, Grid, LaunchConfig, Ready};
 use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
 use tilewright_cuda::Target;
+#[cfg(feature = "cuda")]
+use tilewright_cuda::driver::Gpu;
 use tilewright_cuda::emulator::Emulator;
-use tilewright_cuda::launch::{Variants, execute};
+use tilewright_cuda::launch::{Device, Variants, execute};
 
 pub fn parse(tir: &str) -> Arc<Module> {
     Arc::new(text::parse(tir, "test.tir").unwrap_or_else(|e| panic!("{e:?}")))
@@ -44,17 +47,33 @@ pub struct Ran {
 
 /// A run on the interpreter, and one on the emulator.
 pub fn runs(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> (Ran, Ran) {
+    (interpreted(tir, grid, threads, args), on(&mut Emulator::new(Target::Sm90a), tir, grid, threads, args))
+}
+pub fn interpreted(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> Ran {
+    ran(tir, grid, threads, args, |ready| Interp::default().execute(ready).err())
+}
+pub fn on<D: Device>(device: &mut D, tir: &str, grid: Grid, threads: u32, args: &[Value]) -> Ran {
+    ran(tir, grid, threads, args, |ready| execute(device, &mut Variants::default(), ready).err())
+}
+fn ran(tir: &str, grid: Grid, threads: u32, args: &[Value], run: impl FnOnce(Ready<'_>) -> Option<Diagnostics>) -> Ran {
     let module = parse(tir);
     let config = LaunchConfig { grid, queue_depth: None, threads: Some(threads) };
-    let mut reference: Vec<Value> = args.to_vec();
-    let ready = Ready { module: module.clone(), args: bind(&module, &mut reference), config };
-    let errors = Interp::default().execute(ready).err();
-    let reference = Ran { tensors: tensors(reference), errors };
-    let mut emulated: Vec<Value> = args.to_vec();
-    let ready = Ready { module: module.clone(), args: bind(&module, &mut emulated), config };
-    let (mut device, mut variants) = (Emulator::new(Target::Sm90a), Variants::default());
-    let errors = execute(&mut device, &mut variants, ready).err();
-    (reference, Ran { tensors: tensors(emulated), errors })
+    let mut values: Vec<Value> = args.to_vec();
+    let errors = run(Ready { module: module.clone(), args: bind(&module, &mut values), config });
+    Ran { tensors: tensors(values), errors }
+}
+/// The first GPU. Without one says that `what` was skipped, where a test's own output is not caught: CI counts the line.
+#[cfg(feature = "cuda")]
+pub fn gpu(what: &str) -> Option<Gpu> {
+    let why = match Gpu::open(0) {
+        Ok(gpu) => return Some(gpu),
+        Err(why) => why,
+    };
+    skipped(&format!("{what} ({})", why.0.first().map_or("", |d| d.message.as_str())));
+    None
+}
+pub fn skipped(what: &str) {
+    let _ = writeln!(std::io::stdout(), "\nskipped: {what}");
 }
 /// What the views hold after a run on the interpreter, and after one on the emulator.
 pub fn both(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> (Vec<AnyTensor>, Vec<AnyTensor>) {
