@@ -7,6 +7,8 @@ const THREADS: &str = "TW-E0620";
 const PROGRAMS: &str = "TW-E0621";
 const NO_ELEMENTS: &str = "TW-E0622";
 const ARGUMENTS: &str = "TW-E0623";
+const ELSEWHERE: &str = "TW-E0624";
+const SHARED: &str = "TW-E0625";
 
 pub const CODES: &[CodePage] = &[
     CodePage {
@@ -31,6 +33,20 @@ pub const CODES: &[CodePage] = &[
         title: "the arguments do not fit the kernel's parameters",
         page: "A launch built through the kernel's own function has arguments that fit. This one came from elsewhere: give \
                one tensor a view and one number a scalar, of the parameter's element type and rank.",
+    },
+    CodePage {
+        code: ELSEWHERE,
+        title: "a tensor lies on another device",
+        page: "The elements of this tensor are in the memory of a device that the launch does not run on: another GPU, or a GPU \
+               where the launch runs on the emulator. Bring it to the host (`to_host`), and from there to where it is used \
+               (`upload`).",
+    },
+    CodePage {
+        code: SHARED,
+        title: "a tensor that the kernel writes shares memory with another",
+        page: "A kernel may rely on what it writes through a `ViewMut` being nothing else's: loads may be moved across such \
+               stores, and read through caches that do not see them. Two tensors on a GPU can be one memory: clones share \
+               it, and so do tensors borrowed from one pointer. Give the kernel a tensor of its own to write.",
     },
 ];
 
@@ -59,4 +75,14 @@ pub(crate) fn shape_only() -> Diagnostics {
 }
 pub(crate) fn arguments() -> Diagnostics {
     Diagnostic::new(ARGUMENTS, "the arguments do not fit the kernel's parameters").into()
+}
+pub(crate) fn elsewhere() -> Diagnostics {
+    Diagnostic::new(ELSEWHERE, "a tensor lies on another device than the one the launch runs on")
+        .next("bring it there: `gpu.upload(&tensor.to_host()?)`")
+        .into()
+}
+/// Positions of two parameters, from 0.
+pub(crate) fn shared(written: usize, other: usize) -> Diagnostics {
+    let message = format!("parameter {} is written and shares its memory with parameter {}", written + 1, other + 1);
+    Diagnostic::new(SHARED, message).next("give the kernel a tensor of its own to write").into()
 }

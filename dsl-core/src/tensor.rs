@@ -6,7 +6,9 @@ use crate::ir::Literal;
 use crate::placement::Placement;
 use crate::unwritten::Unwritten;
 use ndarray::{ArrayBase, ArrayD, Dim, Dimension, IxDyn};
+use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// A tensor whose element type and rank are known at run time.
 #[derive(Clone, Debug)]
@@ -18,12 +20,23 @@ pub struct AnyTensor {
     pub placement: Placement,
     /// Elements that neither the host nor a kernel has written; none, unless the host says so ([`Tensor::uninit`]).
     pub unwritten: Unwritten,
+    /// Where the elements lie if not here: then `data` is `None`.
+    pub resident: Option<Arc<dyn Resident>>,
+}
+
+/// Elements in the memory of a device, row-major and without gaps. A launch there takes them as they lie; nothing is
+/// copied, and clones of a tensor share them.
+pub trait Resident: Debug + Send + Sync {
+    /// Tells devices of this process apart.
+    fn device(&self) -> u64;
+    /// Of the first element.
+    fn address(&self) -> u64;
 }
 
 impl AnyTensor {
     /// A tensor whose elements, if it has some, count as written.
     pub fn new(elem: ElemType, dims: Vec<usize>, data: Option<Data>, placement: Placement) -> AnyTensor {
-        AnyTensor { elem, dims, data, placement, unwritten: Unwritten::default() }
+        AnyTensor { elem, dims, data, placement, unwritten: Unwritten::default(), resident: None }
     }
     pub fn len(&self) -> usize {
         self.dims.iter().product()
@@ -65,6 +78,12 @@ impl<T: Stored, const R: usize> Tensor<T, R> {
     pub fn shape_only(dims: [usize; R]) -> Self {
         Tensor::wrap(dims, None)
     }
+    /// A tensor whose elements lie in a device's memory.
+    pub fn resident(dims: [usize; R], at: Arc<dyn Resident>) -> Self {
+        let mut tensor = Tensor::wrap(dims, None);
+        tensor.any.resident = Some(at);
+        tensor
+    }
     /// The elements in row-major order; `None` if their number is not the product of the lengths.
     pub fn from_vec(dims: [usize; R], elements: Vec<T>) -> Option<Self> {
         let fits = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)) == Some(elements.len());
@@ -82,7 +101,7 @@ impl<T: Stored, const R: usize> Tensor<T, R> {
     pub fn dims(&self) -> [usize; R] {
         std::array::from_fn(|i| self.any.dims[i])
     }
-    /// The elements in row-major order; empty for a shape without elements.
+    /// The elements in row-major order; empty for a shape without elements, and if they lie on a device.
     pub fn elements(&self) -> &[T] {
         self.any.data.as_ref().and_then(T::slice).unwrap_or(&[])
     }
@@ -97,7 +116,7 @@ impl<T: Stored, const R: usize> Tensor<T, R> {
     pub fn as_any_mut(&mut self) -> &mut AnyTensor {
         &mut self.any
     }
-    /// A copy as an array; all zero bits for a shape without elements.
+    /// A copy as an array; all zero bits for a shape without elements, and if they lie on a device.
     pub fn to_array(&self) -> ArrayD<T> {
         let dims = IxDyn(&self.any.dims);
         let zeros = || vec![T::from_bits(0); self.any.len()];

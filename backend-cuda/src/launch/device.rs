@@ -41,9 +41,23 @@ pub trait Device {
     /// # Errors
     /// The device failed, perhaps in an earlier launch.
     fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics>;
-    /// Runs `programs` CTAs; what it wrote can be read afterwards.
+    /// Runs `programs` CTAs, or begins to: what is read afterwards is what they wrote.
     ///
     /// # Errors
     /// The launch is refused or fails.
     fn launch(&mut self, kernel: &Self::Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics>;
+    /// Waits for launches that may still run.
+    ///
+    /// # Errors
+    /// One of them failed.
+    fn wait(&mut self) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    /// Whether memory that says it lies on this device ([`Resident::device`]) does.
+    ///
+    /// [`Resident::device`]: tilewright_core::tensor::Resident::device
+    fn is(&self, id: u64) -> bool {
+        let _ = id;
+        false
+    }
 }

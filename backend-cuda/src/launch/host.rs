@@ -1,89 +1,21 @@
 //! One launch over host tensors: their bytes go to the device, the kernel runs, what it wrote comes back.
 
 use super::args::{Bound, bytes_of};
-use super::class::Class;
 use super::device::{Address, Device};
-use crate::compile::{Compiled, Options, compile};
+use super::variants::Variants;
 use crate::launch_errors as errors;
 use crate::outcome::{Slot, records_of};
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::stall::Scene;
 use tilewright_core::interp::{Printed, record_fault};
-use tilewright_core::ir::{Module, OpId};
 use tilewright_core::launch::{Arg, Ready};
-use tilewright_core::passes::facts::Known;
 use tilewright_core::tensor::AnyTensor;
-
-/// Threads of a CTA where neither the launch nor the kernel says.
-pub const DEFAULT_THREADS: u32 = 256;
 
 /// What a run tells besides the values in its tensors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The lines that the kernel printed, program by program.
     pub prints: Vec<Printed>,
-}
-
-/// The variants of kernels that a device has loaded.
-pub struct Variants<L> {
-    of: FxHashMap<Key, (Arc<Compiled>, Arc<L>)>,
-}
-impl<L> Default for Variants<L> {
-    fn default() -> Self {
-        Variants { of: FxHashMap::default() }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    /// The text of the module: equal texts mean the same.
-    module: String,
-    class: Class,
-    threads: u32,
-    in_place: Vec<OpId>,
-}
-
-impl<L> Variants<L> {
-    /// The variant for a launch, compiled and loaded if it is new.
-    ///
-    /// # Errors
-    /// It does not compile, or the device refuses it.
-    pub fn get<D: Device<Loaded = L>>(
-        &mut self,
-        device: &mut D,
-        launch: &Ready<'_>,
-    ) -> Result<(Arc<Compiled>, Arc<L>), Diagnostics> {
-        let module: &Module = &launch.module;
-        let threads = launch.config.threads.unwrap_or(DEFAULT_THREADS);
-        errors::check_threads(threads)?;
-        let (class, target) = (Class::of(launch), device.target());
-        let options = |in_place| Options { target, threads, known: class.known(), in_place };
-        let text = tilewright_core::ir::text::print(module);
-        let mut key = Key { module: text, class: class.clone(), threads, in_place: Vec::new() };
-        // The checks at launch refer to the optimised module, which is the same in every variant of a class.
-        let first = match self.of.get(&key) {
-            Some((compiled, loaded)) => (compiled.clone(), loaded.clone()),
-            None => {
-                let compiled = Arc::new(compile(module, &options(Vec::new()))?);
-                let loaded = Arc::new(device.load(compiled.clone())?);
-                self.of.insert(key.clone(), (compiled.clone(), loaded.clone()));
-                (compiled, loaded)
-            }
-        };
-        key.in_place = first.0.checks.fail_at(&first.0.module, &Known::of(launch));
-        if key.in_place.is_empty() {
-            return Ok(first);
-        }
-        if let Some((compiled, loaded)) = self.of.get(&key) {
-            return Ok((compiled.clone(), loaded.clone()));
-        }
-        let compiled = Arc::new(compile(module, &options(key.in_place.clone()))?);
-        let loaded = Arc::new(device.load(compiled.clone())?);
-        self.of.insert(key, (compiled.clone(), loaded.clone()));
-        Ok((compiled, loaded))
-    }
 }
 
 /// Runs a launch to its end; results are in its `ViewMut` tensors.
@@ -103,14 +35,19 @@ pub fn execute<D: Device>(
     for arg in &launch.args {
         bound.push(match arg {
             Arg::Scalar(lit) => Bound::Scalar(*lit),
-            Arg::View(t) => held.upload(t)?,
-            Arg::ViewMut(t) => held.upload(t)?,
+            Arg::View(t) => held.bind(t)?,
+            Arg::ViewMut(t) => held.bind(t)?,
         });
     }
+    check_shared(&launch.args)?;
     let records = held.zeros(compiled.slots.len() as u64 * Slot::BYTES)?;
     let prints = Address(0);
     let params = bytes_of(&compiled.abi, &bound, grid, records, prints).ok_or_else(errors::arguments)?;
     held.device.launch(&loaded, programs, &params)?;
+    // What lies on the device alone need not be waited for: a failure shows when it is asked for.
+    if !held.buffers.is_empty() {
+        held.device.wait()?;
+    }
     for (arg, bound) in launch.args.into_iter().zip(bound) {
         if let (Arg::ViewMut(t), Bound::View { at, .. }) = (arg, bound)
             && let Some(data) = &mut t.data
@@ -132,12 +69,44 @@ pub fn execute<D: Device>(
     Ok(Outcome::default())
 }
 
+/// Tensors on a device can be one memory, which Rust's borrows do not see: what a kernel writes must be nothing else's.
+fn check_shared(args: &[Arg<'_>]) -> Result<(), Diagnostics> {
+    let range = |t: &AnyTensor| {
+        let from = t.resident.as_ref()?.address();
+        Some(from..from + t.len() as u64 * t.elem.bytes())
+    };
+    let of = |arg: &Arg<'_>| match arg {
+        Arg::View(t) => range(t),
+        Arg::ViewMut(t) => range(t),
+        Arg::Scalar(_) => None,
+    };
+    for (i, written) in args.iter().enumerate().filter(|(_, arg)| matches!(arg, Arg::ViewMut(_))) {
+        let Some(written) = of(written) else { continue };
+        for (j, other) in args.iter().enumerate().filter(|(j, _)| *j != i) {
+            if of(other).is_some_and(|other| other.start < written.end && written.start < other.end) {
+                return Err(errors::shared(i, j));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Memory of a device that is given back in any case.
 struct Held<'d, D: Device> {
     device: &'d mut D,
     buffers: Vec<Address>,
 }
 impl<D: Device> Held<'_, D> {
+    /// Where the tensor lies on the device, or goes to.
+    fn bind(&mut self, t: &AnyTensor) -> Result<Bound, Diagnostics> {
+        match &t.resident {
+            Some(at) if self.device.is(at.device()) => {
+                Ok(Bound::View { at: Address(at.address()), dims: t.dims.clone() })
+            }
+            Some(_) => Err(errors::elsewhere()),
+            None => self.upload(t),
+        }
+    }
     fn upload(&mut self, t: &AnyTensor) -> Result<Bound, Diagnostics> {
         let data = t.data.as_ref().ok_or_else(errors::shape_only)?;
         let at = self.hold(data.bytes())?;

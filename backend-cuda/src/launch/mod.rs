@@ -1,16 +1,18 @@
 //! From a launch to a run on a device: which variant of a kernel it needs, its parameter block, its tensors' bytes, what
 //! comes back. `class.rs`: what a variant relies on. `args.rs`: the parameter block. `device.rs`: what a device has to do,
-//! which the driver and the emulator both can. `host.rs`: one launch over host tensors. `resident.rs`: one over memory
-//! that is there already.
+//! which the driver and the emulator both can. `variants.rs`: the variants that a device has loaded. `host.rs`: one launch,
+//! over host tensors or resident ones. `resident.rs`: one over memory that is there already, made ready once.
 
 mod args;
 mod class;
 mod device;
 mod host;
 mod resident;
+mod variants;
 
 pub use args::{Bound, bytes_of};
 pub use class::Class;
 pub use device::{Address, Device};
-pub use host::{DEFAULT_THREADS, Outcome, Variants, execute};
+pub use host::{Outcome, execute};
 pub use resident::{Resident, resident};
+pub use variants::Variants;

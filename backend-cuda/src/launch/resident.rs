@@ -2,7 +2,7 @@
 
 use super::args::{Bound, bytes_of};
 use super::device::{Address, Device};
-use super::host::Variants;
+use super::variants::Variants;
 use crate::compile::Compiled;
 use crate::launch_errors as errors;
 use std::sync::Arc;

@@ -345,6 +345,15 @@ impl<'a> Launch<'a> {
     }
     /// `x.len(axis)` is an i32.
     fn check_lengths(&self, m: &Module, found: &mut Diagnostics) {
+        let long = |dims: &[usize]| dims.iter().any(|len| i32::try_from(*len).is_err());
+        let any_long = self.args.iter().any(|arg| match arg {
+            Arg::View(t) => long(&t.dims),
+            Arg::ViewMut(t) => long(&t.dims),
+            Arg::Scalar(_) => false,
+        });
+        if !any_long {
+            return;
+        }
         m.each_op(&mut |op| {
             let data = m.op(op);
             let Op::Len(len) = &data.op else { return };
