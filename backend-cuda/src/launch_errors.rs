@@ -9,6 +9,7 @@ const NO_ELEMENTS: &str = "TW-E0622";
 const ARGUMENTS: &str = "TW-E0623";
 const ELSEWHERE: &str = "TW-E0624";
 const SHARED: &str = "TW-E0625";
+const LENGTHS: &str = "TW-E0626";
 
 pub const CODES: &[CodePage] = &[
     CodePage {
@@ -48,6 +49,12 @@ pub const CODES: &[CodePage] = &[
                stores, and read through caches that do not see them. Two tensors on a GPU can be one memory: clones share \
                it, and so do tensors borrowed from one pointer. Give the kernel a tensor of its own to write.",
     },
+    CodePage {
+        code: LENGTHS,
+        title: "a tensor is copied to one of other lengths",
+        page: "`GpuTensor::write` replaces all elements of a tensor on a GPU by those of a host tensor, axis by axis: the lengths \
+               must be the same. `gpu.upload` makes a new one of the host tensor's lengths.",
+    },
 ];
 
 /// # Errors
@@ -85,4 +92,11 @@ pub(crate) fn elsewhere() -> Diagnostics {
 pub(crate) fn shared(written: usize, other: usize) -> Diagnostics {
     let message = format!("parameter {} is written and shares its memory with parameter {}", written + 1, other + 1);
     Diagnostic::new(SHARED, message).next("give the kernel a tensor of its own to write").into()
+}
+/// Of a copy.
+#[cfg(feature = "cuda")]
+pub(crate) fn lengths(from: &[usize], to: &[usize]) -> Diagnostics {
+    Diagnostic::new(LENGTHS, format!("a tensor of lengths {from:?} is copied to one of {to:?}"))
+        .next("make a new one: `gpu.upload(&tensor)`")
+        .into()
 }

@@ -16,7 +16,7 @@ use tilewright_core::diag::Diagnostics;
 /// An NVIDIA GPU, with a stream of its own. Clones are the same GPU and the same stream.
 #[derive(Clone, Debug)]
 pub struct Gpu {
-    state: Arc<State>,
+    pub(super) state: Arc<State>,
     stream: Stream,
 }
 
@@ -275,15 +275,20 @@ impl Device for Gpu {
         let _ = self.state.context.free(at.0);
     }
     fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics> {
-        self.state.told(self.stream.raw.write(at.0, bytes))
+        self.stream.write(at, bytes)
     }
     fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
-        self.state.told(self.stream.raw.read(at.0, bytes))
+        self.stream.read(at, bytes)
     }
     fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
-        self.launch_on(&self.stream, kernel, programs, params)?;
+        self.launch_on(&self.stream, kernel, programs, params)
+    }
+    fn wait(&mut self) -> Result<(), Diagnostics> {
         self.stream.synchronize()?;
         self.state.well();
         Ok(())
+    }
+    fn is(&self, id: u64) -> bool {
+        id == self.state.context.id
     }
 }

@@ -1,10 +1,13 @@
 //! NVIDIA GPUs through their driver, which is loaded when it is first asked for: nothing of CUDA is needed to build, and
 //! only the driver to run.
 //!
-//! `gpu.rs`: a GPU as a [`crate::launch::Device`]. `stream.rs`: streams, events, graphs. `codes.rs`, `errors.rs`: what can
+//! `gpu.rs`: a GPU as a [`crate::launch::Device`]. `stream.rs`: streams, events, graphs. `tensor.rs`, `borrow.rs`: tensors
+//! in a GPU's memory, its own and others'. `codes.rs`, `errors.rs`: what can
 //! go wrong. `jit.rs`: the driver's compiler speaks of lines of PTX, the user of lines of the kernel. `raw`: the driver's
 //! own functions, and all `unsafe`.
 
+#[cfg(feature = "cuda")]
+mod borrow;
 pub(crate) mod codes;
 #[cfg(feature = "cuda")]
 mod errors;
@@ -18,6 +21,8 @@ mod jit;
 mod raw;
 #[cfg(feature = "cuda")]
 mod stream;
+#[cfg(feature = "cuda")]
+mod tensor;
 #[cfg(all(test, feature = "cuda"))]
 mod texts;
 
@@ -27,3 +32,5 @@ pub use gpu::{Gpu, Loaded, Origin};
 pub use raw::Properties;
 #[cfg(feature = "cuda")]
 pub use stream::{Event, Graph, Stream};
+#[cfg(feature = "cuda")]
+pub use tensor::GpuTensor;

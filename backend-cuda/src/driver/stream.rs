@@ -38,6 +38,20 @@ impl Stream {
     pub fn wait(&self, event: &Event) -> Result<(), Diagnostics> {
         self.state.told(self.raw.wait(&event.raw))
     }
+    /// Copies to the GPU, behind what is queued; waits for the end.
+    ///
+    /// # Errors
+    /// The place is not allocated, or something that ran earlier failed.
+    pub fn write(&self, to: Address, from: &[u8]) -> Result<(), Diagnostics> {
+        self.state.told(self.raw.write(to.0, from))
+    }
+    /// Copies from the GPU, behind what is queued; waits for the end.
+    ///
+    /// # Errors
+    /// The place is not allocated, or something that ran earlier failed.
+    pub fn read(&self, from: Address, to: &mut [u8]) -> Result<(), Diagnostics> {
+        self.state.told(self.raw.read(from.0, to))
+    }
     /// Queues a copy inside the GPU's memory.
     ///
     /// # Errors

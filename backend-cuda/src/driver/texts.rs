@@ -178,6 +178,11 @@ fn a_log_without_lines_is_shown_as_it_is() {
     ");
 }
 #[test]
+fn a_copy_between_tensors_of_other_lengths_says_both() {
+    let told = crate::launch_errors::lengths(&[1000], &[1024]).to_string();
+    assert!(told.contains("a tensor of lengths [1000] is copied to one of [1024]"), "{told}");
+}
+#[test]
 fn what_is_done_about_a_failure_depends_on_the_drivers_number() {
     let kind = |call, code| fault(call, code, "", "").kind();
     assert_eq!(kind("cuLaunchKernelEx", 1), Kind::Refused);

@@ -15,4 +15,4 @@ pub use class::Class;
 pub use device::{Address, Device};
 pub use host::{Outcome, execute};
 pub use resident::{Resident, resident};
-pub use variants::Variants;
+pub use variants::{DEFAULT_THREADS, Variants};

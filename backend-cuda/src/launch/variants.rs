@@ -14,7 +14,7 @@ use tilewright_core::launch::{Arg, LaunchConfig, Ready};
 use tilewright_core::passes::facts::Known;
 
 /// Threads of a CTA where neither the launch nor the kernel says.
-const DEFAULT_THREADS: u32 = 256;
+pub const DEFAULT_THREADS: u32 = 256;
 
 /// Variants kept, and launches known; a process with more starts over, so that memory stays bounded.
 const MAX_KEPT: usize = 4096;

@@ -1,5 +1,6 @@
 //! The `tilewright` binary as a user runs it.
 
+mod cache;
 mod codes;
 mod command;
 mod examples;

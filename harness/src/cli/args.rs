@@ -128,16 +128,7 @@ pub(super) fn launch_args() -> Vec<Arg> {
 impl Common {
     pub fn of(matches: &ArgMatches) -> Common {
         let (machine, sets) = machine(matches);
-        Common {
-            machine,
-            sets,
-            format: match (matches.get_flag("json"), matches.get_flag("csv")) {
-                (true, _) => Format::Json,
-                (false, true) => Format::Csv,
-                (false, false) => Format::Table,
-            },
-            quiet: matches.get_flag("quiet"),
-        }
+        Common { machine, sets, format: format(matches), quiet: matches.get_flag("quiet") }
     }
     /// No progress: asked for, or rows appear on the same terminal as they come.
     pub fn rows_only(&self) -> bool {
@@ -153,6 +144,15 @@ impl Common {
     /// What is wrong with the file or with a `--set`.
     pub fn open_machine(&self) -> Result<Machine, Diagnostics> {
         Machine::load(&self.machine, &self.sets)
+    }
+}
+
+/// How [`output_args`] ask for results.
+pub(super) fn format(matches: &ArgMatches) -> Format {
+    match (matches.get_flag("json"), matches.get_flag("csv")) {
+        (true, _) => Format::Json,
+        (false, true) => Format::Csv,
+        (false, false) => Format::Table,
     }
 }
 

@@ -6,6 +6,7 @@
 //! backtrace; the exit code is one of [`Outcome`]'s and [`Failure`]'s.
 
 mod args;
+mod cache;
 mod explain;
 mod internal;
 mod ir;
@@ -92,7 +93,17 @@ pub struct App {
 
 impl App {
     pub fn new(kernels: Kernels) -> App {
-        App { kernels, commands: vec![&run::Run, &ir::Ir, &verify::Verify, &machine::MachineFile, &explain::Explain] }
+        App {
+            kernels,
+            commands: vec![
+                &run::Run,
+                &ir::Ir,
+                &verify::Verify,
+                &machine::MachineFile,
+                &cache::CacheFolder,
+                &explain::Explain,
+            ],
+        }
     }
     /// Adds a command.
     pub fn command(mut self, command: &'static dyn Command) -> App {

@@ -57,6 +57,8 @@ pub struct Properties {
 pub struct Context {
     device: sys::CUdevice,
     raw: sys::CUcontext,
+    /// Tells devices of this process apart.
+    pub id: u64,
     pub properties: Properties,
     pub driver: (u32, u32),
 }
@@ -75,7 +77,7 @@ impl Context {
         let mut raw = ptr::null_mut();
         // SAFETY: `device` came from the driver; the context is given back once, by `Drop`.
         check("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) })?;
-        Ok(Arc::new(Context { device, raw, properties, driver }))
+        Ok(Arc::new(Context { device, raw, id: u64::from(ordinal), properties, driver }))
     }
     /// Makes the context current on this thread, as most calls ask for.
     pub(super) fn enter(&self) -> Result<()> {
