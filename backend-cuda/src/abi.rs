@@ -1,6 +1,8 @@
 //! What a kernel gets at launch: one block of bytes with the fields it uses, in the order of first use.
 
 use tilewright_core::elem::ElemType;
+use tilewright_core::ir::Module;
+use tilewright_core::ir::text::value_names;
 
 /// What a field of the parameter block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,5 +56,25 @@ impl Abi {
     /// Of the whole block.
     pub fn bytes(&self) -> u32 {
         self.fields.last().map_or(0, |(offset, item)| offset + item.bytes())
+    }
+    /// For the eye: `24 bytes: pointer of x, length 0 of x, a`.
+    pub fn describe(&self, m: &Module) -> String {
+        let names = value_names(m);
+        let name = |param: u32| {
+            let value = m.params.get(param as usize).and_then(|v| names.get(v.index()));
+            value.map_or("?", |name| name.trim_start_matches('%')).to_string()
+        };
+        let field = |item: &Item| match *item {
+            Item::Pointer { param } => format!("pointer of {}", name(param)),
+            Item::Len { param, axis } => format!("length {axis} of {}", name(param)),
+            Item::Stride { param, axis } => format!("stride {axis} of {}", name(param)),
+            Item::Scalar { param, .. } => name(param),
+            Item::NumPes => "PEs of a cube".to_string(),
+            Item::Records => "fault records".to_string(),
+            Item::Prints => "print buffer".to_string(),
+            Item::Never => "what `keep` compares with".to_string(),
+        };
+        let fields: Vec<String> = self.fields.iter().map(|(_, item)| field(item)).collect();
+        format!("{} bytes: {}", self.bytes(), fields.join(", "))
     }
 }

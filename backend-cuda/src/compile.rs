@@ -1,12 +1,14 @@
 //! From a module to PTX: passes, layouts, lowering, text.
 
 use crate::abi::Abi;
+use crate::launch_errors::check_threads;
 use crate::layout::Layouts;
 use crate::lower::{self, Lowered, Move};
 use crate::outcome::Slot;
 use crate::ptx::{Kernel, Printed};
 use crate::shared::Plan;
 use crate::target::Target;
+use std::time::{Duration, Instant};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::{Module, OpId};
 use tilewright_core::passes::bounds::Checks;
@@ -43,16 +45,30 @@ pub struct Compiled {
     pub moves: Vec<Move>,
     /// Of shared memory.
     pub plan: Plan,
+    pub took: Took,
+}
+
+/// How long the parts of a compilation took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Took {
+    pub passes: Duration,
+    pub lowering: Duration,
+    pub printing: Duration,
 }
 
 /// Compiles a verified module.
 ///
 /// # Errors
-/// Ops that have no lowering, tiles that do not fit the registers of a CTA.
+/// A number of threads that a CTA cannot have, ops that have no lowering, tiles that do not fit its registers.
 pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
+    check_threads(options.threads)?;
+    let start = Instant::now();
     let passes::Optimised { module, remarks, checks } =
         passes::optimise(m, &passes::Options { known: options.known.clone(), ..Default::default() })?;
+    let optimised = Instant::now();
     let Lowered { kernel, abi, slots, layouts, moves, plan } = lower::lower(&module, &checks, options)?;
+    let lowered = Instant::now();
     let printed = kernel.print();
-    Ok(Compiled { kernel, printed, abi, module, checks, remarks, slots, layouts, moves, plan })
+    let took = Took { passes: optimised - start, lowering: lowered - optimised, printing: lowered.elapsed() };
+    Ok(Compiled { kernel, printed, abi, module, checks, remarks, slots, layouts, moves, plan, took })
 }

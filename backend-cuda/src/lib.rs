@@ -14,6 +14,7 @@ pub mod layout;
 pub mod lower;
 pub mod outcome;
 pub mod ptx;
+pub mod ptxas;
 pub mod shared;
 pub mod target;
 

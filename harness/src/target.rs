@@ -4,6 +4,9 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::fmt;
 
+/// What a GPU's code is compiled for.
+pub use tilewright_cuda::Target as Arch;
+
 /// A backend by its name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {

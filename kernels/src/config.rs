@@ -1,7 +1,7 @@
 //! Comptime configurations: what a kernel is specialised to where it will run. A flag overrides; every result says which one it was.
 
 use tilewright::prelude::*;
-use tilewright::registry::Target;
+use tilewright::registry::{Arch, Limits, Target};
 
 /// One configuration per kind of machine.
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +15,12 @@ pub struct Configs<C> {
 }
 
 impl<C> Configs<C> {
-    /// The configuration for a target, with its name.
-    pub fn on(&self, target: Target) -> (&'static str, &C) {
-        match target {
-            Target::Sim | Target::Reference => ("ahbm", &self.ahbm),
-            Target::PtxEmu => ("sm_80", &self.sm_80),
-            Target::Cuda => ("sm_90a", &self.sm_90a),
+    /// The configuration for where a kernel will run, with its name.
+    pub fn on(&self, limits: &Limits) -> (&'static str, &C) {
+        match limits.arch {
+            None => ("ahbm", &self.ahbm),
+            Some(Arch::Sm80) => ("sm_80", &self.sm_80),
+            Some(Arch::Sm90a) => ("sm_90a", &self.sm_90a),
         }
     }
 }

@@ -6,7 +6,7 @@ use tilewright::core_api::passes::facts::Known;
 use tilewright::core_api::passes::{Options, optimise};
 use tilewright::registry::{Inputs, Instance, Limits, Target};
 
-const LIMITS: Limits = Limits { target: Target::Sim, scratch_bytes: 1 << 20 };
+const LIMITS: Limits = Limits { target: Target::Sim, arch: None, scratch_bytes: 1 << 20 };
 
 #[test]
 fn every_shipped_kernel_checks_where_it_is_on_record() {

@@ -7,7 +7,7 @@ use tilewright::registry::{Inputs, Limits, Target};
 const CONTEXTS: [usize; 2] = [8192, 65536];
 
 fn agrees_everywhere(acc: &str) {
-    let limits = Limits { target: Target::Sim, scratch_bytes: 1 << 20 };
+    let limits = Limits { target: Target::Sim, arch: None, scratch_bytes: 1 << 20 };
     for s_kv in CONTEXTS {
         for mode in ["A1", "A2", "A4", "B"] {
             let word = format!("gqa_decode:mode={mode},acc={acc},s-kv={s_kv}");

@@ -8,7 +8,7 @@ use tilewright::sim::units::Ps;
 use tilewright::{Report, Runtime, diag::Diagnostics};
 
 fn gap_on(machine: Machine, word: &str) -> Result<Gap, Diagnostics> {
-    let limits = Limits { target: Target::Sim, scratch_bytes: machine.scratch.capacity.0 };
+    let limits = Limits { target: Target::Sim, arch: None, scratch_bytes: machine.scratch.capacity.0 };
     let instance = tilewright_kernels::all().instance(word).unwrap_or_else(|e| panic!("{word}: {e}"));
     let mut case = instance.case(Inputs::ShapesOnly, &limits)?;
     let runtime = Runtime::sim_with(machine).timing_only()?.fidelity(Choice::All)?;

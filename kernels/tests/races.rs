@@ -13,7 +13,7 @@ use tilewright::registry::{Inputs, Instance, Limits, Target};
 
 /// All detectors on one instance, its outputs held against f64 in the end.
 fn accusation(instance: &Instance) -> Result<(), Diagnostics> {
-    let limits = Limits { target: Target::Sim, scratch_bytes: 1 << 20 };
+    let limits = Limits { target: Target::Sim, arch: None, scratch_bytes: 1 << 20 };
     let mut case = instance.case(Inputs::Random { seed: 1 }, &limits)?;
     let module = case.launch()?.trace()?;
     let text = print(&module);

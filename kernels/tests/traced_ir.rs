@@ -7,7 +7,7 @@ use tilewright::registry::{Inputs, Limits, Target};
 
 #[test]
 fn every_listed_instance_traces_to_the_ir_on_record() {
-    let limits = Limits { target: Target::Sim, scratch_bytes: 1 << 20 };
+    let limits = Limits { target: Target::Sim, arch: None, scratch_bytes: 1 << 20 };
     for instance in tilewright_kernels::all().instances() {
         let case = instance.case(Inputs::ShapesOnly, &limits);
         let mut case = case.unwrap_or_else(|e| panic!("{instance}: {e}"));

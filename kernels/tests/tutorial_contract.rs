@@ -7,7 +7,7 @@ use tilewright_kernels::grouped_gemm::Groups;
 
 /// An AHBM PE has 1 MiB of scratch.
 fn refused(word: &str) -> String {
-    let limits = Limits { target: Target::Sim, scratch_bytes: 1 << 20 };
+    let limits = Limits { target: Target::Sim, arch: None, scratch_bytes: 1 << 20 };
     let instance = tilewright_kernels::all().instance(word);
     match instance.and_then(|i| i.case(Inputs::ShapesOnly, &limits)) {
         Ok(_) => "accepted".to_string(),

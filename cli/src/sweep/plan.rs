@@ -103,7 +103,7 @@ impl Plan {
         self.kernels.instance(&format!("gqa_decode:mode={},s-kv={s_kv},acc={}", mode.name(), self.acc))
     }
     pub fn limits(&self) -> Limits {
-        Limits { target: Target::Sim, scratch_bytes: self.machine.scratch.capacity.0 }
+        Limits { target: Target::Sim, arch: None, scratch_bytes: self.machine.scratch.capacity.0 }
     }
     /// What the table says of itself.
     pub(super) fn facts(&self, study: &dyn Study, basis: &Basis) -> Facts {

@@ -106,9 +106,9 @@ fn flags_that_do_not_exist_are_usage_errors() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(wrong(1, "ir vector_add --stage ptx"), @r"
-    error: invalid value 'ptx' for '--stage <STAGE>'
-      [possible values: traced, optimised]
+    assert_snapshot!(wrong(1, "ir vector_add --stage sass"), @r"
+    error: invalid value 'sass' for '--stage <STAGE>'
+      [possible values: traced, optimised, layout, ptx]
 
     For more information, try '--help'.
     ");

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use crate::errors;
-use crate::target::Target;
+use crate::target::{Arch, Target};
 use clap::{Arg, ArgAction, ArgMatches, builder::EnumValueParser, builder::PossibleValuesParser, value_parser};
 use std::io::IsTerminal;
 use tilewright_core::diag::{Diagnostic, Diagnostics};
@@ -93,6 +93,21 @@ pub(super) fn threads_arg() -> Arg {
         .value_name("N")
         .value_parser(value_parser!(u32))
         .help("Threads that a program has on a GPU [default: the kernel's own choice, or 256]")
+}
+
+/// `--arch`.
+pub(super) fn arch_arg() -> Arg {
+    Arg::new("arch")
+        .long("arch")
+        .value_name("ARCH")
+        .value_parser(PossibleValuesParser::new(Arch::ALL.map(Arch::name)))
+        .default_value(Arch::Sm90a.name())
+        .help("What GPU code is compiled for")
+}
+
+/// The value of `--arch`.
+pub(super) fn arch(matches: &ArgMatches) -> Arch {
+    matches.get_one::<String>("arch").and_then(|name| Arch::from_name(name)).unwrap_or(Arch::Sm90a)
 }
 
 /// `--grid`, `--queue-depth`, `--threads`, `--timing-only`, `--check-races`, `--fidelity`.

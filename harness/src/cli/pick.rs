@@ -20,7 +20,7 @@ pub(super) fn reserved() -> Vec<String> {
     all.extend(args::launch_args());
     all.extend([args::seed_arg(), args::no_check_arg(), args::target_arg()]);
     let long = all.iter().filter_map(Arg::get_long).map(str::to_string);
-    long.chain(["help", "version", "list", "stage", "remarks", "loc"].map(str::to_string)).collect()
+    long.chain(["help", "version", "list", "stage", "remarks", "loc", "arch", "stats"].map(str::to_string)).collect()
 }
 
 /// Writes instances and `.tir` files out as subcommands.

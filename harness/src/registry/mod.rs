@@ -12,7 +12,7 @@ pub use list::{Instance, Kernels};
 pub use param::{Param, Values};
 pub use settings::Settings;
 
-pub use crate::target::Target;
+pub use crate::target::{Arch, Target};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::lang::Launch;
 
@@ -35,10 +35,18 @@ pub trait Kernel: Sync {
 /// What a launch contract needs to know of the place where the kernel will run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// For a kernel that keeps a configuration per target.
     pub target: Target,
+    /// Of a GPU: what is compiled for. A kernel may keep a configuration for each.
+    pub arch: Option<Arch>,
     /// Private memory of one PE.
     pub scratch_bytes: u64,
+}
+
+impl Limits {
+    /// Of a GPU. Tiles lie in registers, and the compiler says itself which does not fit.
+    pub const fn gpu(target: Target, arch: Arch) -> Limits {
+        Limits { target, arch: Some(arch), scratch_bytes: u64::MAX }
+    }
 }
 
 /// One instance of a kernel with tensors to run on.

@@ -2,7 +2,7 @@
 
 use super::{Metric, fact};
 use crate::cli::Facts;
-use crate::target::Target;
+use crate::target::{Arch, Target};
 use std::fmt;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::Printed;
@@ -24,7 +24,7 @@ pub struct GpuReport {
     /// As the device calls itself.
     pub device: String,
     /// What the kernel was compiled for.
-    pub arch: tilewright_cuda::Target,
+    pub arch: Arch,
     /// The lines that the kernel printed, program by program.
     pub prints: Vec<Printed>,
 }
@@ -52,7 +52,7 @@ impl GpuReport {
 }
 
 /// What a result says of the device behind it.
-pub(super) fn device_facts(target: Target, device: &str, arch: tilewright_cuda::Target) -> Facts {
+pub(super) fn device_facts(target: Target, device: &str, arch: Arch) -> Facts {
     vec![fact("backend", target.name()), fact("device", device), fact("arch", arch.name())]
 }
 

@@ -8,7 +8,7 @@ pub use gpu::{Gpu, GpuReport};
 use crate::cli::{Cell, Facts};
 use crate::errors;
 use crate::registry::Limits;
-use crate::target::Target;
+use crate::target::{Arch, Target};
 use std::fmt;
 use std::sync::Arc;
 use tilewright_core::check::{self, Remark, Shape};
@@ -18,6 +18,7 @@ use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
 use tilewright_core::passes;
 use tilewright_cuda::driver;
 use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::launch::Device;
 use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
 use tilewright_sim::report::{EngineSummary, Fidelity, Summary};
@@ -70,7 +71,7 @@ impl Runtime {
         Runtime::Reference(Interp::default())
     }
     /// The emulator of the PTX that is compiled for this architecture.
-    pub fn ptx_emu(arch: tilewright_cuda::Target) -> Runtime {
+    pub fn ptx_emu(arch: Arch) -> Runtime {
         Runtime::PtxEmu(Box::new(Gpu::new(Emulator::new(arch))))
     }
     /// The first NVIDIA GPU.
@@ -89,7 +90,7 @@ impl Runtime {
             Target::Sim => Ok(Runtime::sim_with(machine.clone())),
             Target::Reference => Ok(Runtime::reference()),
             Target::Cuda => Runtime::cuda(),
-            Target::PtxEmu => Ok(Runtime::ptx_emu(tilewright_cuda::Target::Sm90a)),
+            Target::PtxEmu => Ok(Runtime::ptx_emu(Arch::Sm90a)),
         }
     }
     /// The same without data: time alone.
@@ -152,12 +153,13 @@ impl Runtime {
     }
     /// What a launch contract needs to know of the place where the kernel will run.
     pub fn limits(&self) -> Limits {
-        let scratch_bytes = match self {
-            Runtime::Sim(sim) => sim.machine.scratch.capacity.0,
-            // The PTX compiler says itself which tile does not fit the registers.
-            Runtime::Reference(_) | Runtime::PtxEmu(_) | Runtime::Cuda(_) => u64::MAX,
-        };
-        Limits { target: self.target(), scratch_bytes }
+        let target = self.target();
+        match self {
+            Runtime::Sim(sim) => Limits { target, arch: None, scratch_bytes: sim.machine.scratch.capacity.0 },
+            Runtime::Reference(_) => Limits { target, arch: None, scratch_bytes: u64::MAX },
+            Runtime::PtxEmu(gpu) => Limits::gpu(target, gpu.device.target()),
+            Runtime::Cuda(gpu) => Limits::gpu(target, gpu.device.target()),
+        }
     }
     /// Checks the messages and barriers of a launch before it runs; what only the run can tell comes back as remarks.
     ///

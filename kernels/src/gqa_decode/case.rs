@@ -93,7 +93,7 @@ pub const GQA_DECODE: KernelDef = KernelDef {
 };
 
 fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
-    let (_, config) = CONFIGS.on(limits.target);
+    let (_, config) = CONFIGS.on(limits);
     let or = |n: usize, default: usize| if n == 0 { default } else { n };
     let mode = s.pick("mode", &Mode::ALL.map(|m| (m.name(), m)))?;
     Ok(Problem {
@@ -153,7 +153,7 @@ impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
         Ok(Box::new(DecodeCase::<T, A> {
             problem,
             plan,
-            config: CONFIGS.on(limits.target).0,
+            config: CONFIGS.on(limits).0,
             q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
             k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
             v: inputs.uniform("v", tokens, -1.0..1.0).placed(on_v),

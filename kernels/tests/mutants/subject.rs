@@ -169,7 +169,7 @@ impl Subject {
     fn start(&self, size: usize, seed: u64) -> Start {
         match self {
             Subject::Shipped { kernel, instances, .. } => {
-                let limits = Limits { target: Target::Reference, scratch_bytes: u64::MAX };
+                let limits = Limits { target: Target::Reference, arch: None, scratch_bytes: u64::MAX };
                 let word = format!("{kernel}:{}", instances[size]);
                 let instance = tilewright_kernels::all().instance(&word).unwrap_or_else(|e| panic!("{e}"));
                 let case = instance.case(Inputs::Random { seed }, &limits);

@@ -1,8 +1,12 @@
 //! `ir KERNEL`: the traced program as text. `ir --list`: the listed instances, one shell word a line.
 //! `--stage optimised`: after the passes, with what the launch makes known; `--remarks`: what the passes say.
+//! `--stage layout`, `--stage ptx` (`gpu.rs`): what a GPU would run, and figures of it (`stats.rs`).
 //! `ir FILE.tir`: reads, verifies and prints a file.
 
-use super::{Command, Context, Failure, Outcome, pick};
+mod gpu;
+mod stats;
+
+use super::{Command, Context, Failure, Outcome, args, pick};
 use crate::errors;
 use crate::inputs::Inputs;
 use crate::registry::{Instance, Kernels};
@@ -18,9 +22,11 @@ use tilewright_core::passes::{self, facts::Known};
 /// Limit on a file of untrusted text.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The stages: as the tracer made it, and after the passes.
+/// The stages: as the tracer made it, after the passes, which thread of a GPU holds what, the GPU's code.
 const TRACED: &str = "traced";
 const OPTIMISED: &str = "optimised";
+const LAYOUT: &str = "layout";
+const PTX: &str = "ptx";
 
 pub(super) struct Ir;
 
@@ -35,11 +41,17 @@ impl Command for Ir {
         let loc = Arg::new("loc").long("loc").action(ArgAction::SetTrue).global(true);
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
         let file = Arg::new("path").value_name("FILE").required(true).value_parser(value_parser!(PathBuf));
-        let command = command.about("Print the tile IR of a kernel or of a .tir file").args([
+        let stats = Arg::new("stats").long("stats").action(ArgAction::SetTrue).global(true);
+        let command = command.about("Print the tile IR of a kernel or of a .tir file, or the PTX made of it").args([
             list.help("List the instances, one shell word a line: of one kernel, or of all"),
-            stage.value_parser(PossibleValuesParser::new([TRACED, OPTIMISED])).help("Which form of the program"),
+            stage
+                .value_parser(PossibleValuesParser::new([TRACED, OPTIMISED, LAYOUT, PTX]))
+                .help("Which form of the program"),
             remarks.help("With what the passes did, and why they did not (with --stage optimised)"),
             loc.help("With the source location of every op"),
+            args::arch_arg().global(true).help("What GPU code is compiled for (with --stage layout and ptx)"),
+            args::threads_arg().global(true),
+            stats.help("With parameters, instructions, registers and the time it took, as comments (with --stage ptx)"),
             json.help("Results as JSON"),
         ]);
         let command =
@@ -54,16 +66,27 @@ impl Command for Ir {
             None => Err(pick::no_kernel("ir", cx.kernels)),
             Some((pick::FILE, sub)) => {
                 let path = sub.get_one::<PathBuf>("path").cloned().unwrap_or_default();
-                print(&path.display().to_string(), &read(&path)?, &Known::default(), sub, cx)
+                let (name, module) = (path.display().to_string(), read(&path)?);
+                match stage(sub) {
+                    LAYOUT | PTX => gpu::print(&name, gpu::of_file(&module, sub)?, sub, cx),
+                    _ => print(&name, &module, &Known::default(), sub, cx),
+                }
             }
             Some((name, sub)) => {
                 let instance = pick::instance(name, sub, cx.kernels)?;
+                if let LAYOUT | PTX = stage(sub) {
+                    return gpu::print(&instance.to_string(), gpu::of_kernel(&instance, sub)?, sub, cx);
+                }
                 let mut case = instance.case(Inputs::ShapesOnly, &Runtime::sim().limits())?;
                 let ready = case.launch()?.ready()?;
                 print(&instance.to_string(), &ready.module, &Known::of(&ready), sub, cx)
             }
         }
     }
+}
+
+fn stage(matches: &ArgMatches) -> &str {
+    matches.get_one::<String>("stage").map_or(TRACED, String::as_str)
 }
 
 fn list(instances: &[Instance], as_json: bool, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
@@ -83,7 +106,7 @@ fn print(
     matches: &ArgMatches,
     cx: &mut Context<'_>,
 ) -> Result<Outcome, Failure> {
-    let stage = matches.get_one::<String>("stage").map_or(TRACED, String::as_str);
+    let stage = stage(matches);
     let optimised = match stage {
         OPTIMISED => {
             let options = passes::Options { known: known.clone(), deny_in_kernel_checks: false };

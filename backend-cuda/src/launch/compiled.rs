@@ -1,0 +1,24 @@
+//! The variant of a kernel that a launch needs, without a device.
+
+use super::class::Class;
+use super::variants::DEFAULT_THREADS;
+use crate::compile::{Compiled, Options, compile};
+use crate::target::Target;
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::launch::Ready;
+use tilewright_core::passes::facts::Known;
+
+/// What a device of this target would run for the launch.
+///
+/// # Errors
+/// It does not compile.
+pub fn compile_for(launch: &Ready<'_>, target: Target) -> Result<Compiled, Diagnostics> {
+    let threads = launch.config.threads.unwrap_or(DEFAULT_THREADS);
+    let known = Class::of(launch).known();
+    let options = |in_place| Options { target, threads, known: known.clone(), in_place };
+    let first = compile(&launch.module, &options(Vec::new()))?;
+    match first.checks.fail_at(&first.module, &Known::of(launch)) {
+        failed if failed.is_empty() => Ok(first),
+        failed => compile(&launch.module, &options(failed)),
+    }
+}
