@@ -58,7 +58,7 @@ fn on_sets(
     configs: &[Config],
     row: &mut dyn FnMut(&Timed) -> Result<(), Failure>,
 ) -> Result<Option<Timed>, Failure> {
-    let limits = Limits { target: Target::Cuda, scratch_bytes: u64::MAX };
+    let limits = Limits::gpu(Target::Cuda, bench.gpu.target());
     let mut case = instance.case(Inputs::Random { seed: options.seed }, &limits)?;
     let start = Instant::now();
     let own = case.launch()?.ready()?;

@@ -36,7 +36,7 @@ pub fn rows(
 
 /// Host time of one launch, whole and of the driver's part: medians of some rounds.
 fn warm(bench: &mut Bench, kernels: &Kernels) -> Result<(Duration, Duration), Diagnostics> {
-    let limits = Limits { target: Target::Cuda, scratch_bytes: u64::MAX };
+    let limits = Limits::gpu(Target::Cuda, bench.gpu.target());
     let mut case = kernels.instance(SMALL)?.case(Inputs::Random { seed: 1 }, &limits)?;
     let launch = case.launch()?.ready()?;
     let views: Vec<Address> = (0..views(&launch.args)).map(|_| bench.alloc(1 << 16)).collect::<Result<_, _>>()?;
@@ -85,7 +85,7 @@ fn first(kernels: &Kernels) -> Result<(Duration, Duration), Diagnostics> {
 /// From the kernel's function to the end of its run.
 fn once(kernels: &Kernels, cache: Cache, word: &str) -> Result<Duration, Diagnostics> {
     let mut bench = Bench::on(Gpu::open_with(0, cache)?);
-    let limits = Limits { target: Target::Cuda, scratch_bytes: u64::MAX };
+    let limits = Limits::gpu(Target::Cuda, bench.gpu.target());
     let mut case = kernels.instance(word)?.case(Inputs::Random { seed: 1 }, &limits)?;
     let views: Vec<Address> = [(); 2].iter().map(|()| bench.alloc(1 << 20)).collect::<Result<_, _>>()?;
     views.iter().try_for_each(|at| bench.gpu.write(*at, &vec![0; 1 << 20]))?;
