@@ -254,7 +254,7 @@ pub const READ_SLABS: KernelDef = KernelDef {
 const ROWS: Param = Param::integer("rows", 1..=1 << 26, "5000", "rows of 64 bytes in the pool");
 const VEC: Param = Param::one_of("vec", &["1", "4"], "4", "elements that one load of a thread takes");
 const ILP: Param = Param::one_of("ilp", &["1", "2", "4", "8"], "4", "loads in flight");
-const THREADS: Param = Param::one_of("threads", &["256", "512", "1024"], "256", "threads of a program on a GPU");
+const THREADS: Param = Param::one_of("block-threads", &["256", "512", "1024"], "256", "threads of a program on a GPU");
 const OBSERVE: Param =
     Param::one_of("observe", &["store", "keep"], "store", "store: write the sums; keep: write nothing");
 
@@ -278,7 +278,7 @@ struct ReadCase {
 impl ReadCase {
     fn new(s: &Settings, inputs: Inputs, pool: usize, pattern: Pattern) -> Result<ReadCase, Diagnostics> {
         let shape = Shape {
-            threads: s.pick("threads", &[("256", 256), ("512", 512), ("1024", 1024)])?,
+            threads: s.pick("block-threads", &[("256", 256), ("512", 512), ("1024", 1024)])?,
             vec: s.pick("vec", &[("1", 1), ("4", 4)])?,
             ilp: s.pick("ilp", &[("1", 1), ("2", 2), ("4", 4), ("8", 8)])?,
         };
@@ -295,7 +295,7 @@ impl ReadCase {
     }
     fn no_instance(&self) -> Diagnostics {
         let message = format!("there is no instance of {:?}", self.shape);
-        refuse(Clause::Sizes, message, "choose `--threads`, `--vec` and `--ilp` from their lists").into()
+        refuse(Clause::Sizes, message, "choose `--block-threads`, `--vec` and `--ilp` from their lists").into()
     }
 }
 
