@@ -9,7 +9,7 @@ use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::{Grid, LaunchConfig, Ready};
 use tilewright_cuda::emulator::{Emulator, Loaded};
-use tilewright_cuda::launch::{Address, Device, Variants, execute};
+use tilewright_cuda::launch::{Address, Device, Outcome, Variants, execute};
 use tilewright_cuda::{Compiled, Target};
 
 /// The emulator, with one barrier of each kernel left out.
@@ -65,7 +65,7 @@ fn run(tir: &str, args: &[Value], barrier: Option<usize>) -> (Result<Vec<Value>,
     let mut values = args.to_vec();
     let ready = Ready { module: module.clone(), args: bind(&module, &mut values), config };
     let mut device = Without { emulator: Emulator::new(Target::Sm90a), barrier, barriers: 0 };
-    let done = execute(&mut device, &mut Variants::default(), ready);
+    let done = execute(&mut device, &mut Variants::default(), ready).and_then(Outcome::checked);
     (done.map(|_| values), device.barriers)
 }
 

@@ -9,7 +9,7 @@ use tilewright_core::passes::facts::Known;
 use tilewright_core::tensor::Tensor;
 use tilewright_cuda::cache::{Cache, MAX_BYTES};
 use tilewright_cuda::driver::{Gpu, Loaded, Origin};
-use tilewright_cuda::launch::{Address, Bound, Device, Variants, bytes_of, execute};
+use tilewright_cuda::launch::{Address, Bound, Device, Outcome, Variants, bytes_of, execute};
 use tilewright_cuda::{Compiled, Options, compile};
 
 /// Runs `test` on the first GPU. Without one says so, once and where a test's own output is not caught: CI counts the line.
@@ -73,7 +73,7 @@ fn host_tensors_go_to_the_gpu_and_come_back() {
             let module = Arc::new(text::parse(ADD, "add.tir").unwrap_or_else(|e| panic!("{e:?}")));
             let args = vec![Arg::View(x.as_any()), Arg::View(y.as_any()), Arg::ViewMut(z.as_any_mut())];
             let config = LaunchConfig { grid: Grid::cubes(8).pes(4), ..Default::default() };
-            ok(execute(&mut gpu, &mut variants, Ready { module, args, config }));
+            ok(execute(&mut gpu, &mut variants, Ready { module, args, config }).and_then(Outcome::checked));
             assert!((0..len).all(|i| z.elements()[i] == 1.5 * i as f32), "{len} elements");
         }
     });

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Value, both, difference, runs, some};
-use tilewright_core::elem::ElemType;
+use tilewright_core::elem::{Class, ElemType};
 use tilewright_core::launch::Grid;
 
 fn agrees(tir: &str, args: &[Value]) {
@@ -20,12 +20,13 @@ fn tells_the_same(tir: &str, args: &[Value]) -> String {
     let mut told = String::new();
     for threads in [32, 128] {
         let (reference, emulated) = runs(tir, Grid::cubes(2).pes(2), threads, args);
+        let text = |errors: Option<tilewright_core::diag::Diagnostics>| errors.map_or(String::new(), |e| e.to_string());
+        told = text(reference.errors);
+        assert_eq!(emulated.prints, reference.prints, "{threads} threads\n{tir}");
+        assert_eq!(text(emulated.errors), told, "{threads} threads\n{tir}");
         for (a, b) in reference.tensors.iter().zip(&emulated.tensors) {
             assert_eq!(difference(a, b, 0), None, "{threads} threads\n{tir}");
         }
-        let text = |errors: Option<tilewright_core::diag::Diagnostics>| errors.map_or(String::new(), |e| e.to_string());
-        told = text(reference.errors);
-        assert_eq!(text(emulated.errors), told, "{threads} threads\n{tir}");
     }
     told
 }
@@ -147,5 +148,105 @@ fn an_assertion_that_does_not_hold_is_told_with_its_text() {
 ";
     for n in [0, 1, 3, 4] {
         tells_the_same(tir, &[Value::Scalar(n.into())]);
+    }
+}
+
+#[test]
+fn lines_are_printed_program_by_program_as_the_interpreter_prints_them() {
+    let tir = "kernel @show(%x: view<?xf16>, %y: view<?x?xi8>, %a: f32) {
+  %p = program_id : i32
+  %q = mul %p, 3 : i32
+  %t = load %x[%q] : tile<5xf16>
+  %u = load %y[%p, 0] : tile<3x30xi8>
+  %m = cmp lt %u, %u : tile<3x30xi1>
+  print \"no value\"
+  for %i in 0..%p {
+    %v = load %x[%i] : f16
+    print \"{} of {}: {} {} {}\", %i, %p, %t, %v, %a
+    print \"{} {}\", %u, %m
+  }
+  %wrong = cmp lt %p, 2:i32 : i1
+  assert %wrong, \"a line stays when something is wrong\"
+}
+";
+    let told =
+        tells_the_same(tir, &[view(ElemType::F16, &[16]), view(ElemType::I8, &[6, 30]), Value::Scalar(1.5f32.into())]);
+    assert!(told.contains("a line stays"), "{told}");
+}
+
+#[test]
+fn lines_beyond_the_room_are_counted() {
+    let tir = "kernel @many(%x: view<?xf32>, %n: i32) {
+  %t = load %x[0] : tile<64xf32>
+  for %i in 0..%n {
+    print \"{}\", %t
+  }
+}
+";
+    let n = 9_000;
+    let args = [view(ElemType::F32, &[64]), Value::Scalar(n.into())];
+    let (_, emulated) = runs(tir, Grid::cubes(1).pes(1), 32, &args);
+    let room = (tilewright_cuda::outcome::prints::ROOM / 65) as usize;
+    assert!(emulated.errors.is_none(), "{:?}", emulated.errors);
+    let last = emulated.prints.last().map_or(String::new(), |line| line.text.clone());
+    assert_eq!((emulated.prints.len(), last), (room + 1, format!("({} more lines found no room)", n as usize - room)));
+}
+
+#[test]
+fn sums_and_maxima_in_memory_count_every_element_once() {
+    for &elem in ElemType::ALL.iter().filter(|elem| elem.is(Class::Num)) {
+        for op in ["atomic_add", "atomic_max"] {
+            let tir = format!(
+                "kernel @count(%x: view<?x{elem}>, %y: view_mut<?x{elem}>, %at: i32) {{
+  %p = program_id : i32
+  for %i in 0..3 {{
+    %t = load %x[%i] : tile<5x{elem}>
+    {op} %y[%p], %t
+    {op} inside %y[%at], %t
+    %s = load %x[%p] : {elem}
+    {op} %y[2], %s
+  }}
+  %back = load %y[0] : {elem}
+  {op} %y[%at], %back
+}}
+"
+            );
+            for at in [0, 6] {
+                tells_the_same(&tir, &[view(elem, &[16]), view(elem, &[8]), Value::Scalar(at.into())]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_nobody_has_written_is_not_read() {
+    let tir = "kernel @copy(%x: view<?xf32>, %y: view_mut<?xf32>) {
+  %t = load %x[0] : tile<8xf32>
+  store %y[0], %t
+}
+";
+    let mut x = some(ElemType::F32, &[8]);
+    let y = some(ElemType::F32, &[8]);
+    x.unwritten = tilewright_core::unwritten::Unwritten::all(8);
+    x.unwritten.remove(0..7);
+    let (_, emulated) = runs(tir, Grid::cubes(1).pes(1), 32, &[Value::Tensor(x), Value::Tensor(y)]);
+    let told = emulated.errors.map_or(String::new(), |e| e.to_string());
+    assert!(told.contains("TW-E0660") && told.contains("test.tir:2"), "{told}");
+}
+
+#[test]
+fn tensors_without_elements_are_launched() {
+    let tir = "kernel @none(%x: view<?x?xf32>, %y: view_mut<?x?xf32>) {
+  %n = len %x axis 0 : i32
+  for %i in 0..%n {
+    %t = load %x[%i, 0] else 0.0 : tile<8xf32>
+    store inside %y[%i, 0], %t
+  }
+  %u = load %x[0, 0] else 1.0 : tile<8x8xf32>
+  store inside %y[0, 0], %u
+}
+";
+    for dims in [[0, 5], [5, 0], [0, 0]] {
+        tells_the_same(tir, &[view(ElemType::F32, &dims), view(ElemType::F32, &dims)]);
     }
 }

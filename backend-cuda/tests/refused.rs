@@ -10,7 +10,7 @@ use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
 use tilewright_cuda::Target;
 use tilewright_cuda::emulator::Emulator;
-use tilewright_cuda::launch::{Variants, execute};
+use tilewright_cuda::launch::{Outcome, Variants, execute};
 
 const COPY: &str = "kernel @copy(%x: view<?xf32>, %y: view_mut<?xf32>) {
   %0 = load %x[0] else 0.0 : tile<32xf32>
@@ -21,7 +21,9 @@ const COPY: &str = "kernel @copy(%x: view<?xf32>, %y: view_mut<?xf32>) {
 fn said(device: &mut Emulator, args: Vec<Arg<'_>>, grid: Grid) -> String {
     let config = LaunchConfig { grid, ..LaunchConfig::default() };
     let ready = Ready { module: parse(COPY), args, config };
-    execute(device, &mut Variants::default(), ready).map_or_else(|e| e.to_string(), |_| "ran".to_string())
+    execute(device, &mut Variants::default(), ready)
+        .and_then(Outcome::checked)
+        .map_or_else(|e| e.to_string(), |_| "ran".to_string())
 }
 fn emulator() -> Emulator {
     Emulator::new(Target::Sm90a)

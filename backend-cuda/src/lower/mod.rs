@@ -69,6 +69,8 @@ struct Lower<'m> {
     atomics: [Option<u32>; 2],
     /// Where faults are noted, in the order of the buffer.
     slots: Vec<Slot>,
+    /// The ops that print, as lines number them.
+    prints: Vec<OpId>,
     /// The op that is being lowered.
     current: OpId,
     moves: Vec<Move>,
@@ -89,6 +91,7 @@ pub struct Lowered {
     pub kernel: Kernel,
     pub abi: Abi,
     pub slots: Vec<Slot>,
+    pub prints: Vec<OpId>,
     pub layouts: Layouts,
     pub moves: Vec<Move>,
     pub plan: Plan,
@@ -132,6 +135,7 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         written: written(m),
         atomics: [None; 2],
         slots: Vec::new(),
+        prints: Vec::new(),
     };
     cx.region(m.body)?;
     cx.body.emit(PtxOp::Ret);
@@ -148,7 +152,7 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         offsets: plan.offsets.clone(),
         body: cx.body,
     };
-    Ok(Lowered { kernel, abi: cx.abi, slots: cx.slots, layouts: cx.layouts, moves: cx.moves, plan })
+    Ok(Lowered { kernel, abi: cx.abi, slots: cx.slots, prints: cx.prints, layouts: cx.layouts, moves: cx.moves, plan })
 }
 
 /// By parameter: whether some op writes it.
@@ -248,6 +252,7 @@ impl Lower<'_> {
             Op::Splat(_) | Op::Iota(_) => Ok(()),
 
             Op::Keep(o) => self.keep(o),
+            Op::Print(o) => self.print(id, o),
             Op::Load(o) => self.load(id, o),
             Op::Store(o) => self.store(id, o),
             Op::AtomicAdd(o) => self.atomic(id, &o.at, o.value),
@@ -271,7 +276,7 @@ impl Lower<'_> {
             Op::Reshape(o) => self.reshape(id, o),
             Op::Rows(o) => self.rows(id, o),
 
-            Op::Dot(_) | Op::Send(_) | Op::Recv(_) | Op::Barrier(_) | Op::Print(_) => {
+            Op::Dot(_) | Op::Send(_) | Op::Recv(_) | Op::Barrier(_) => {
                 Err(Fault::NotLowered { mnemonic: data.op.mnemonic() })
             }
         };

@@ -100,7 +100,7 @@ impl Lower<'_> {
         }
     }
     /// Skips what follows in all threads but the first.
-    fn unless_first_thread(&mut self) -> Label {
+    pub(super) fn unless_first_thread(&mut self) -> Label {
         let skip = self.body.label();
         let tid = self.special(Special::TidX);
         let other = self.body.setp(Cmp::Ne, Ty::U32, tid, Src::Imm(0));
@@ -181,26 +181,40 @@ impl Lower<'_> {
     fn zeros(&mut self, zeros: &[Reg], layout: &RegLayout, dims: Dims) -> (Reg, Reg) {
         let holder = self.is_first_holder(layout);
         let thread: Vec<Reg> = (0..dims.rank()).map(|axis| self.thread_coord(layout, axis)).collect();
-        let (mut count, mut first) =
-            (self.body.mov(Ty::B32, Src::Imm(0)), self.body.mov(Ty::B32, Src::Imm(u64::from(u32::MAX))));
+        let mut count = self.body.mov(Ty::B32, Src::Imm(0));
+        let mut first = self.body.mov(Ty::B32, Src::Imm(u64::from(u32::MAX)));
         for (reg, zero) in zeros.iter().enumerate() {
-            let mut here = self.both(holder, Some(*zero)).unwrap_or(*zero);
-            let mut flat = self.body.mov(Ty::B32, Src::Imm(0));
-            for (axis, n) in dims.as_slice().iter().enumerate() {
-                let at =
-                    self.body.bin(Bin::Add, Ty::U32, thread[axis], Src::Imm(u64::from(layout.reg_coord(reg)[axis])));
-                if layout.rep()[axis] * layout.atom(axis) > *n {
-                    let exists = self.body.setp(Cmp::Lt, Ty::U32, at, Src::Imm(u64::from(*n)));
-                    here = self.body.bin(Bin::And, Ty::Pred, here, exists);
-                }
-                flat = self.body.tern(Tern::MadLo, Ty::U32, flat, Src::Imm(u64::from(*n)), at);
-            }
+            let (flat, exists) = self.position(layout, dims, &thread, reg);
+            let here = self.both(holder, exists);
+            let here = self.both(here, Some(*zero)).unwrap_or(*zero);
             let one = self.body.selp(Ty::U32, Src::Imm(1), Src::Imm(0), here);
             count = self.body.bin(Bin::Add, Ty::U32, count, one);
             let flat = self.body.selp(Ty::U32, flat, Src::Imm(u64::from(u32::MAX)), here);
             first = self.body.bin(Bin::Min, Ty::U32, first, flat);
         }
         (count, first)
+    }
+    /// The row-major position of a register's element, and whether the tile has it; `None`: surely. `thread`: this thread's
+    /// coordinates.
+    pub(super) fn position(
+        &mut self,
+        layout: &RegLayout,
+        dims: Dims,
+        thread: &[Reg],
+        reg: usize,
+    ) -> (Reg, Option<Reg>) {
+        let (mut flat, mut exists) = (self.body.mov(Ty::B32, Src::Imm(0)), None);
+        for (axis, n) in dims.as_slice().iter().enumerate() {
+            let n = Src::Imm(u64::from(*n));
+            let at = Src::Imm(u64::from(layout.reg_coord(reg)[axis]));
+            let at = self.body.bin(Bin::Add, Ty::U32, thread[axis], at);
+            if layout.rep()[axis] * layout.atom(axis) > dims.as_slice()[axis] {
+                let inside = self.body.setp(Cmp::Lt, Ty::U32, at, n);
+                exists = self.both(exists, Some(inside));
+            }
+            flat = self.body.tern(Tern::MadLo, Ty::U32, flat, n, at);
+        }
+        (flat, exists)
     }
 
     /// The address of an op's slot.

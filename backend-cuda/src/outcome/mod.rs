@@ -1,5 +1,6 @@
-//! What a run leaves besides the values in its tensors. `records.rs`: faults that did not stop it.
+//! What a run leaves besides the values in its tensors. `records.rs`: faults that did not stop it. `prints.rs`: lines.
 
+pub mod prints;
 mod records;
 
 pub use records::{Place, Slot, records_of};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tilewright_core::data::Data;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
-use tilewright_core::interp::Interp;
+use tilewright_core::interp::{Interp, Printed};
 use tilewright_core::ir::{Literal, Module, Type, text};
 use tilewright_core::launch::{Arg, Backend, Grid, LaunchConfig, Ready};
 use tilewright_core::placement::Placement;
@@ -42,6 +42,7 @@ pub fn some(elem: ElemType, dims: &[usize]) -> AnyTensor {
 pub struct Ran {
     /// What the views hold.
     pub tensors: Vec<AnyTensor>,
+    pub prints: Vec<Printed>,
     pub errors: Option<Diagnostics>,
 }
 
@@ -50,17 +51,26 @@ pub fn runs(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> (Ran, Ran) {
     (interpreted(tir, grid, threads, args), on(&mut Emulator::new(Target::Sm90a), tir, grid, threads, args))
 }
 pub fn interpreted(tir: &str, grid: Grid, threads: u32, args: &[Value]) -> Ran {
-    ran(tir, grid, threads, args, |ready| Interp::default().execute(ready).err())
+    ran(tir, grid, threads, args, |ready| {
+        let mut interp = Interp::default();
+        let errors = interp.execute(ready).err();
+        (interp.prints().to_vec(), errors)
+    })
 }
 pub fn on<D: Device>(device: &mut D, tir: &str, grid: Grid, threads: u32, args: &[Value]) -> Ran {
-    ran(tir, grid, threads, args, |ready| execute(device, &mut Variants::default(), ready).err())
+    ran(tir, grid, threads, args, |ready| match execute(device, &mut Variants::default(), ready) {
+        Ok(outcome) => (outcome.prints, outcome.errors.finish().err()),
+        Err(e) => (Vec::new(), Some(e)),
+    })
 }
-fn ran(tir: &str, grid: Grid, threads: u32, args: &[Value], run: impl FnOnce(Ready<'_>) -> Option<Diagnostics>) -> Ran {
+type Told = (Vec<Printed>, Option<Diagnostics>);
+
+fn ran(tir: &str, grid: Grid, threads: u32, args: &[Value], run: impl FnOnce(Ready<'_>) -> Told) -> Ran {
     let module = parse(tir);
     let config = LaunchConfig { grid, queue_depth: None, threads: Some(threads) };
     let mut values: Vec<Value> = args.to_vec();
-    let errors = run(Ready { module: module.clone(), args: bind(&module, &mut values), config });
-    Ran { tensors: tensors(values), errors }
+    let (prints, errors) = run(Ready { module: module.clone(), args: bind(&module, &mut values), config });
+    Ran { tensors: tensors(values), prints, errors }
 }
 /// The first GPU. Without one says that `what` was skipped, where a test's own output is not caught: CI counts the line.
 #[cfg(feature = "cuda")]

@@ -25,9 +25,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Printed lines that are kept of one program.
-const MAX_LINES: u64 = 10_000;
-
 /// A limit of the run that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
@@ -185,9 +182,9 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
     /// Keeps a printed line; of one program only so many, so that a loop cannot fill the memory.
     pub(super) fn print(&mut self, (program, op): (usize, OpId), printed: u64, format: &str, values: &[String]) {
-        let text = match printed.cmp(&MAX_LINES) {
+        let text = match printed.cmp(&print::MAX_LINES) {
             Ordering::Less => print::line(format, values),
-            Ordering::Equal => "(more lines are not shown)".into(),
+            Ordering::Equal => print::MORE.into(),
             Ordering::Greater => return,
         };
         self.prints.push((program, op, text));

@@ -25,7 +25,7 @@ mod number;
 mod order;
 mod pe;
 mod plan;
-mod print;
+pub mod print;
 mod pure;
 mod queues;
 mod race;

@@ -29,11 +29,16 @@ impl fmt::Display for Printed {
     }
 }
 
+/// Lines of one program that are kept, so that a loop cannot fill the memory.
+pub const MAX_LINES: u64 = 10_000;
+/// What stands for the lines after them.
+pub const MORE: &str = "(more lines are not shown)";
+
 /// Elements of a tile that are written out; the rest is counted.
-const SHOWN: usize = 64;
+pub const SHOWN: usize = 64;
 
 /// `format` with each `{}` replaced by a value.
-pub(super) fn line(format: &str, values: &[String]) -> String {
+pub fn line(format: &str, values: &[String]) -> String {
     let mut parts = format.split("{}");
     let mut out = parts.next().unwrap_or_default().to_string();
     for (part, value) in parts.zip(values) {
@@ -42,7 +47,7 @@ pub(super) fn line(format: &str, values: &[String]) -> String {
     }
     out
 }
-pub(super) fn scalar(v: Literal) -> String {
+pub fn scalar(v: Literal) -> String {
     match v.elem.kind() {
         Kind::Bool | Kind::Signed | Kind::Unsigned => v.to_string(),
         Kind::Float | Kind::Storage => match crate::with_elem!(v.elem, T => convert::Convert::wide(v.get::<T>())) {
@@ -54,7 +59,7 @@ pub(super) fn scalar(v: Literal) -> String {
     }
 }
 /// `[[1, 2], [3, 4]]`, cut after some elements.
-pub(super) fn tile(data: &Data, dims: Dims) -> String {
+pub fn tile(data: &Data, dims: Dims) -> String {
     let mut out = String::new();
     let mut index = 0;
     level(data, dims.as_slice(), &mut index, &mut out);

@@ -37,8 +37,9 @@ impl<D: Device> Gpu<D> {
         self.prints.clear();
         let outcome = execute(&mut self.device, &mut self.variants, launch)?;
         self.prints.clone_from(&outcome.prints);
+        let prints = outcome.checked()?;
         let (device, arch) = (self.device.name(), self.device.target());
-        Ok(GpuReport { target, device, arch, prints: outcome.prints })
+        Ok(GpuReport { target, device, arch, prints })
     }
 }
 

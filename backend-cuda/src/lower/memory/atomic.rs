@@ -65,18 +65,20 @@ impl Lower<'_> {
     /// Compare-and-swap until it succeeds.
     fn swapped(&mut self, how: &How, pred: Option<Reg>, at: Addr, value: Reg) -> Done {
         let How { id, elem, touch, .. } = *how;
-        let (again, done) = (self.body.label(), self.body.label());
+        let (start, again, done) = (self.body.label(), self.body.label(), self.body.label());
+        // A barrier before it stands where all threads come.
+        self.body.touch(touch, None, PtxOp::Label(start));
         if let Some(pred) = pred {
             self.body.emit_if(Guard { pred, negated: true }, PtxOp::Bra { to: done, uniform: false });
         }
         let Word { ty, at, shift } = self.word(elem, at);
         let atom = |op, d, a, b| PtxOp::Atom { space: Space::Global, op, ty, d, at, a, b };
         let old = self.body.fresh(ty);
-        self.body.touch(touch, None, atom(Atomic::Or, old, Src::Imm(0), None));
+        self.body.emit(atom(Atomic::Or, old, Src::Imm(0), None));
         self.body.emit(PtxOp::Label(again));
         let new = self.word_with(id, elem, old, shift, value)?;
         let found = self.body.fresh(ty);
-        self.body.touch(touch, None, atom(Atomic::Cas, found, old.into(), Some(new.into())));
+        self.body.emit(atom(Atomic::Cas, found, old.into(), Some(new.into())));
         let pred = self.body.setp(Cmp::Ne, ty, found, old);
         self.body.assign(ty, old, found);
         self.body.emit_if(Guard { pred, negated: false }, PtxOp::Bra { to: again, uniform: false });
