@@ -196,7 +196,7 @@ fn over_all_f32(name: &str) -> String {
 fn a_gpu_is_within_its_bounds_for_every_f32() {
     let Some(mut gpu) = common::gpu("functions of every f32 on a GPU") else { return };
     let (cubes, pes) = (132, 8);
-    let programs = (cubes * pes) as usize;
+    let programs = cubes * pes;
     let mut wrong = Vec::new();
     for f in FUNCTIONS {
         let out = Value::Tensor(tensor(ElemType::F64, &[programs], Data::zeros(ElemType::F64, programs)));

@@ -32,47 +32,6 @@ impl Lower<'_> {
         let reg = self.body.bin(bin, held(elem), a, b);
         Ok(self.wrapped(elem, reg))
     }
-    /// Truncates; by zero 0, MIN / -1 is MIN. What the instruction does with these two is not defined.
-    pub(super) fn quotient(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
-        if elem.kind() == Kind::Float {
-            return match elem {
-                ElemType::F64 => self.body.bin(Bin::DivRn, Ty::F64, a, b),
-                // Rounded twice, as if once: f32 has more than twice the bits and two.
-                _ => self.through_f32(elem, &[a, b], |cx, args| cx.body.bin(Bin::DivRn, Ty::F32, args[0], args[1])),
-            };
-        }
-        let ty = held(elem);
-        if always_defined(elem, b) {
-            return self.body.bin(Bin::Div, ty, a, b);
-        }
-        let Divisor { zero, minus_one, by } = self.divisor(elem, b);
-        let quotient = self.body.bin(Bin::Div, ty, a, by);
-        let quotient = match minus_one {
-            Some(minus_one) => {
-                let negated = self.body.bin(Bin::Sub, ty, Src::Imm(0), a);
-                self.body.selp(bits(ty), negated, quotient, minus_one)
-            }
-            None => quotient,
-        };
-        let quotient = self.body.selp(bits(ty), Src::Imm(0), quotient, zero);
-        self.wrapped(elem, quotient)
-    }
-    /// `a - (a / b) * b`: by zero 0, MIN % -1 is 0, which is what division by the 1 that stands for both leaves.
-    pub(super) fn remainder(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
-        let by = if always_defined(elem, b) { b } else { self.divisor(elem, b).by.into() };
-        self.body.bin(Bin::Rem, held(elem), a, by)
-    }
-    fn divisor(&mut self, elem: ElemType, b: Src) -> Divisor {
-        let ty = held(elem);
-        let zero = self.body.setp(Cmp::Eq, ty, b, Src::Imm(0));
-        let by = self.body.selp(bits(ty), Src::Imm(1), b, zero);
-        if elem.kind() != Kind::Signed {
-            return Divisor { zero, minus_one: None, by };
-        }
-        let minus_one = self.body.setp(Cmp::Eq, ty, b, Src::Imm(u64::MAX));
-        let by = self.body.selp(bits(ty), Src::Imm(1), by, minus_one);
-        Divisor { zero, minus_one: Some(minus_one), by }
-    }
     pub(super) fn mul_hi(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
         let ty = held(elem);
         if elem.bits() >= 32 {
@@ -187,22 +146,6 @@ impl Lower<'_> {
                 d
             }
         }
-    }
-}
-
-/// A divisor made harmless: what the instruction gives by 0, and for MIN by -1, is not defined.
-struct Divisor {
-    zero: Reg,
-    /// Only of signed elements.
-    minus_one: Option<Reg>,
-    /// The divisor, with 1 in the place of 0 and -1.
-    by: Reg,
-}
-/// A constant other than 0 and -1.
-fn always_defined(elem: ElemType, by: Src) -> bool {
-    match by {
-        Src::Reg(_) => false,
-        Src::Imm(n) => n != 0 && !(elem.kind() == Kind::Signed && n == u64::MAX),
     }
 }
 

@@ -28,6 +28,13 @@ impl Lower<'_> {
             let by: Vec<Src> = by.iter().map(|reg| (*reg).into()).collect();
             self.divisors(id, &by, Some(&layout))?;
         }
+        if let (Op::Div(_), ElemType::F16 | ElemType::BF16 | ElemType::F32, [a, b]) = (&data.op, elem, tiles.as_slice())
+        {
+            let [a, b] = [a, b].map(|tile| tile.iter().map(|reg| (*reg).into()).collect::<Vec<Src>>());
+            let regs = self.float_quotients(elem, &a, &b);
+            self.set_tile(id, regs);
+            return Ok(());
+        }
         let mut regs = Vec::with_capacity(layout.regs());
         for reg in 0..layout.regs() {
             let args: Vec<Src> = tiles.iter().map(|tile| tile[reg].into()).collect();

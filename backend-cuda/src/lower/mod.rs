@@ -3,7 +3,7 @@
 //! which thread holds what (`layout`).
 //!
 //! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place,
-//! by family in `arith.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
+//! by family in `arith.rs`, `divide.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
 //! `memory`: loads, stores, atomics. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`,
 //! `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
@@ -13,6 +13,7 @@ mod cast;
 mod compare;
 mod control;
 mod convert;
+mod divide;
 mod elementwise;
 mod errors;
 mod fp8;
