@@ -2,11 +2,15 @@
 
 use crate::lower::Lower;
 use crate::ptx::{Bin, Cmp, Op as PtxOp, Reg, Src, Tern, Ty, Un};
+use tilewright_core::elem::ElemType;
 
-/// A formula in progress. `ty` is F32 or F64.
+/// A formula in progress.
 pub(super) struct Calc<'c, 'm> {
     pub cx: &'c mut Lower<'m>,
+    /// F32 or F64.
     pub ty: Ty,
+    /// What the argument was before it was widened.
+    pub from: ElemType,
 }
 
 /// An operand of a formula.

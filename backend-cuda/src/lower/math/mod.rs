@@ -35,10 +35,10 @@ impl Lower<'_> {
     pub(super) fn function(&mut self, f: Function, elem: ElemType, x: Src) -> Reg {
         if elem == ElemType::F64 {
             let x = self.in_register(Ty::F64, x);
-            return Calc { cx: self, ty: Ty::F64 }.function(f, x);
+            return Calc { cx: self, ty: Ty::F64, from: elem }.function(f, x);
         }
         let wide = self.widen(elem, x);
-        let y = Calc { cx: self, ty: Ty::F32 }.function(f, wide);
+        let y = Calc { cx: self, ty: Ty::F32, from: elem }.function(f, wide);
         self.round_f32(elem, y)
     }
     pub(super) fn math(&mut self, op: Math, ty: Ty, x: impl Into<Src>) -> Reg {

@@ -9,6 +9,7 @@ use super::calc::Calc;
 use super::coefficients::{COS_F32, COS_F64, SIN_F32, SIN_F64, TWO_OVER_PI};
 use crate::ptx::{Bin, Body, Cmp, Guard, Op as PtxOp, Reg, Round, Src, Tern, Ty, Un};
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+use tilewright_core::elem::ElemType;
 
 /// pi / 2 in three pieces.
 const PIECES_F64: [f64; 3] = [FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
@@ -17,8 +18,8 @@ const PIECES_F32: [f64; 3] = {
     let second = (FRAC_PI_2 - first) as f32 as f64;
     [first, second, FRAC_PI_2 - first - second + PIECES_F64[1]]
 };
-/// Up to here the pieces do.
-const FAR_F32: f64 = 32768.0;
+/// Up to here the pieces do. (No f16 is further from 0.)
+const FAR_F32: f64 = 65536.0;
 const FAR_F64: f64 = (1u64 << 30) as f64;
 
 /// Of a fraction of a quarter turn in 64 bits: 2^-64.
@@ -68,6 +69,9 @@ impl Calc<'_, '_> {
     /// `x` is not negative.
     fn quarter_turns(&mut self, x: Reg) -> Reduced {
         let near = if self.is_f64() { self.near_f64(x) } else { self.near_f32(x) };
+        if self.from == ElemType::F16 {
+            return near;
+        }
         let far = self.holds(Cmp::Gt, x, if self.is_f64() { FAR_F64 } else { FAR_F32 });
         let on = self.cx.body.label();
         self.cx.body.emit_if(Guard { pred: far, negated: true }, PtxOp::Bra { to: on, uniform: false });
