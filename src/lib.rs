@@ -1,5 +1,5 @@
 //! Kernels written once, as annotated Rust functions over tiles: traced to a tile IR, run on a cycle model of a
-//! memory-centric accelerator, later compiled to PTX. `use tilewright::prelude::*;` is what a kernel file needs.
+//! memory-centric accelerator, compiled to PTX and run on NVIDIA GPUs (feature `cuda`). `use tilewright::prelude::*;` is what a kernel file needs.
 //! This crate only gathers: the language, the IR and diagnostics are in `tilewright_core`, targets and the command line
 //! (feature `sim`, on by default) in `tilewright_harness`.
 
@@ -11,6 +11,10 @@ pub use tilewright_harness::{
     runtime::{Report, Runtime},
     sim,
 };
+
+/// GPUs, tensors in their memory, streams, events and graphs.
+#[cfg(feature = "cuda")]
+pub use tilewright_cuda::driver as cuda;
 
 /// What a kernel file imports.
 pub mod prelude {

@@ -13,6 +13,7 @@ pub const KERNEL_FAILED: &str = "TW-E0637";
 pub const CONTEXT_LOST: &str = "TW-E0638";
 pub const PTX_REFUSED: &str = "TW-E0639";
 pub const OTHER: &str = "TW-E0640";
+pub const NOT_BUILT: &str = "TW-E0641";
 
 pub const CODES: &[CodePage] = &[
     CodePage {
@@ -90,5 +91,12 @@ pub const CODES: &[CodePage] = &[
         title: "the NVIDIA driver reports a failure",
         page: "The message says which function of the driver failed, and what the driver says of it. If the GPU is in order \
                (`nvidia-smi`), and another process did not take it for itself, please report the message.",
+    },
+    CodePage {
+        code: NOT_BUILT,
+        title: "this program was built without the NVIDIA driver",
+        page: "Running on a GPU is a feature of the crate that is off in this program, so that programs without it need not build \
+               the driver's interface: `tilewright = { version = \"…\", features = [\"cuda\"] }` turns it on. Nothing of CUDA \
+               has to be installed to build it. The `tilewright` command has it.",
     },
 ];

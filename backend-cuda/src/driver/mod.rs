@@ -2,13 +2,16 @@
 //! only the driver to run.
 //!
 //! `gpu.rs`: a GPU as a [`crate::launch::Device`]. `stream.rs`: streams, events, graphs. `tensor.rs`, `borrow.rs`: tensors
-//! in a GPU's memory, its own and others'. `codes.rs`, `errors.rs`: what can
-//! go wrong. `jit.rs`: the driver's compiler speaks of lines of PTX, the user of lines of the kernel. `raw`: the driver's
-//! own functions, and all `unsafe`.
+//! in a GPU's memory, its own and others'. `codes.rs`, `errors.rs`: what can go wrong, shown by `texts.rs`. `jit.rs`: the
+//! driver's compiler speaks of lines of PTX, the user of lines of the kernel. `raw`: the driver's own functions, and all
+//! `unsafe` but the promise of `borrow.rs`. Without the feature `cuda` there is `absent.rs` alone.
 
+pub(crate) mod codes;
+
+#[cfg(not(feature = "cuda"))]
+mod absent;
 #[cfg(feature = "cuda")]
 mod borrow;
-pub(crate) mod codes;
 #[cfg(feature = "cuda")]
 mod errors;
 #[cfg(feature = "cuda")]
@@ -26,6 +29,8 @@ mod tensor;
 #[cfg(all(test, feature = "cuda"))]
 mod texts;
 
+#[cfg(not(feature = "cuda"))]
+pub use absent::{Gpu, Loaded};
 #[cfg(feature = "cuda")]
 pub use gpu::{Gpu, Loaded, Origin};
 #[cfg(feature = "cuda")]

@@ -79,7 +79,12 @@ impl Runtime {
     /// # Errors
     /// There is no driver or no GPU, or one of them is too old.
     pub fn cuda() -> Result<Runtime, Diagnostics> {
-        Ok(Runtime::Cuda(Box::new(Gpu::new(driver::Gpu::open(0)?))))
+        driver::Gpu::open(0).map(Runtime::gpu)
+    }
+    /// This NVIDIA GPU.
+    #[cfg_attr(not(feature = "cuda"), expect(unreachable_code, reason = "no such program has one"))]
+    pub fn gpu(gpu: driver::Gpu) -> Runtime {
+        Runtime::Cuda(Box::new(Gpu::new(gpu)))
     }
     /// The backend of a target.
     ///
