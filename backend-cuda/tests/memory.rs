@@ -4,8 +4,12 @@
 mod common;
 
 use common::{Value, both, difference, runs, some};
+use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::{Class, ElemType};
-use tilewright_core::launch::Grid;
+use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
+use tilewright_cuda::Target;
+use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::launch::{Device, Variants, resident};
 
 fn agrees(tir: &str, args: &[Value]) {
     for threads in [32, 128] {
@@ -20,7 +24,7 @@ fn tells_the_same(tir: &str, args: &[Value]) -> String {
     let mut told = String::new();
     for threads in [32, 128] {
         let (reference, emulated) = runs(tir, Grid::cubes(2).pes(2), threads, args);
-        let text = |errors: Option<tilewright_core::diag::Diagnostics>| errors.map_or(String::new(), |e| e.to_string());
+        let text = |errors: Option<Diagnostics>| errors.map_or(String::new(), |e| e.to_string());
         told = text(reference.errors);
         assert_eq!(emulated.prints, reference.prints, "{threads} threads\n{tir}");
         assert_eq!(text(emulated.errors), told, "{threads} threads\n{tir}");
@@ -249,4 +253,33 @@ fn tensors_without_elements_are_launched() {
     for dims in [[0, 5], [5, 0], [0, 0]] {
         tells_the_same(tir, &[view(ElemType::F32, &dims), view(ElemType::F32, &dims)]);
     }
+}
+
+#[test]
+fn what_a_launch_over_resident_memory_leaves_is_taken_once() {
+    let module = common::parse(
+        "kernel @out(%y: view_mut<?xf32>) {
+  %p = program_id : i32
+  store %y[%p], 1.0:f32
+  print \"{}\", %p
+}
+",
+    );
+    let mut y = some(ElemType::F32, &[3]);
+    let config = LaunchConfig { grid: Grid::cubes(1).pes(4), queue_depth: None, threads: Some(32) };
+    let launch = Ready { module, args: vec![Arg::ViewMut(&mut y)], config };
+    let (mut device, mut variants) = (Emulator::new(Target::Sm90a), Variants::default());
+    let told = || -> Result<_, Diagnostics> {
+        let at = device.alloc(12)?;
+        let ready = resident(&mut device, &mut variants, &launch, &[at])?;
+        for _ in 0..2 {
+            device.launch(&ready.loaded, ready.programs, &ready.params)?;
+        }
+        let (first, second) = (ready.outcome(&mut device)?, ready.outcome(&mut device)?);
+        ready.free(&mut device);
+        Ok((first.prints.len(), first.errors.to_string(), second.prints.len(), second.errors.0.len()))
+    }();
+    let (lines, error, no_lines, no_errors) = told.unwrap_or_else(|e| panic!("{e}"));
+    assert!(error.contains("2 elements stored outside the view") && error.contains("PE 3 at [3]"), "{error}");
+    assert_eq!((lines, no_lines, no_errors), (8, 0, 0));
 }

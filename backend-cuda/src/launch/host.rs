@@ -2,13 +2,11 @@
 
 use super::args::{Bound, bytes_of};
 use super::device::{Address, Device};
+use super::observed::Observed;
 use super::variants::Variants;
 use crate::launch_errors as errors;
-use crate::outcome::{Slot, prints, records_of};
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::stall::Scene;
-use tilewright_core::interp::{Printed, record_fault};
-use tilewright_core::ir::OpId;
+use tilewright_core::interp::Printed;
 use tilewright_core::launch::{Arg, Ready};
 use tilewright_core::tensor::AnyTensor;
 
@@ -45,7 +43,7 @@ pub fn execute<D: Device>(
     let programs = errors::programs(launch.config.grid)?;
     let (compiled, loaded) = variants.get(device, &launch)?;
     let grid = launch.config.grid;
-    let mut held = Held { device, buffers: Vec::new() };
+    let mut held = Held { device, buffers: Vec::new(), observed: None };
     let mut bound = Vec::new();
     for arg in &launch.args {
         bound.push(match arg {
@@ -55,8 +53,9 @@ pub fn execute<D: Device>(
         });
     }
     check_shared(&launch.args)?;
-    let records = held.zeros(compiled.slots.len() as u64 * Slot::BYTES)?;
-    let prints = held.room_for_lines(!compiled.prints.is_empty())?;
+    let observed = Observed::new(held.device, &compiled)?;
+    held.observed = Some(observed);
+    let Observed { records, prints } = observed;
     let params = bytes_of(&compiled.abi, &bound, grid, records, prints).ok_or_else(errors::arguments)?;
     held.device.launch(&loaded, programs, &params)?;
     // What lies on the device alone need not be waited for: a failure shows when it is asked for.
@@ -73,17 +72,7 @@ pub fn execute<D: Device>(
             t.unwritten = Default::default();
         }
     }
-    let scene = Scene { module: &compiled.module, grid };
-    let mut out = Outcome::default();
-    if !compiled.slots.is_empty() {
-        let mut noted = vec![0; compiled.slots.len() * Slot::BYTES as usize];
-        held.device.read(records, &mut noted)?;
-        records_of(&compiled.slots, &noted).iter().for_each(|record| out.errors.push(record_fault(scene, record)));
-    }
-    if !compiled.prints.is_empty() {
-        out.prints = held.lines(prints, scene, &compiled.prints)?;
-    }
-    Ok(out)
+    observed.take(held.device, &compiled, grid)
 }
 
 /// Tensors on a device can be one memory, which Rust's borrows do not see: what a kernel writes must be nothing else's.
@@ -112,6 +101,7 @@ fn check_shared(args: &[Arg<'_>]) -> Result<(), Diagnostics> {
 struct Held<'d, D: Device> {
     device: &'d mut D,
     buffers: Vec<Address>,
+    observed: Option<Observed>,
 }
 impl<D: Device> Held<'_, D> {
     /// Where the tensor lies on the device, or goes to.
@@ -134,27 +124,6 @@ impl<D: Device> Held<'_, D> {
         }
         Ok(Bound::View { at, dims: t.dims.clone() })
     }
-    fn zeros(&mut self, bytes: u64) -> Result<Address, Diagnostics> {
-        if bytes == 0 { Ok(Address(0)) } else { self.hold(&vec![0; bytes as usize]) }
-    }
-    /// A buffer for printed lines, if there are some.
-    fn room_for_lines(&mut self, some: bool) -> Result<Address, Diagnostics> {
-        if !some {
-            return Ok(Address(0));
-        }
-        let at = self.device.alloc(8 * (prints::COUNTERS + prints::ROOM))?;
-        self.buffers.push(at);
-        self.device.write(at, &[0; 8 * prints::COUNTERS as usize])?;
-        Ok(at)
-    }
-    fn lines(&mut self, at: Address, scene: Scene<'_>, ops: &[OpId]) -> Result<Vec<Printed>, Diagnostics> {
-        let mut counters = [0; 8 * prints::COUNTERS as usize];
-        self.device.read(at, &mut counters)?;
-        let counter = |i: usize| counters.as_chunks::<8>().0.get(i).map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let mut lines = vec![0; 8 * counter(0).min(prints::ROOM) as usize];
-        self.device.read(Address(at.0 + counters.len() as u64), &mut lines)?;
-        Ok(prints::lines_of(scene, ops, counter(1), &lines))
-    }
     fn hold(&mut self, bytes: &[u8]) -> Result<Address, Diagnostics> {
         let at = self.device.alloc(bytes.len() as u64)?;
         self.buffers.push(at);
@@ -166,6 +135,9 @@ impl<D: Device> Drop for Held<'_, D> {
     fn drop(&mut self) {
         for at in self.buffers.drain(..) {
             self.device.free(at);
+        }
+        if let Some(observed) = self.observed.take() {
+            observed.free(self.device);
         }
     }
 }

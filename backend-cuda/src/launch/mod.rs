@@ -2,13 +2,14 @@
 //! comes back. `class.rs`: what a variant relies on. `compiled.rs`: that variant alone. `args.rs`: the parameter block.
 //! `device.rs`: what a device has to do, which the driver and the emulator both can. `variants.rs`: the variants that a
 //! device has loaded. `host.rs`: one launch, over host tensors or resident ones. `resident.rs`: one over memory that is
-//! there already, made ready once.
+//! there already, made ready once. `observed.rs`: where a kernel leaves records and lines.
 
 mod args;
 mod class;
 mod compiled;
 mod device;
 mod host;
+mod observed;
 mod resident;
 mod variants;
 

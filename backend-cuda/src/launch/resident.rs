@@ -2,12 +2,14 @@
 
 use super::args::{Bound, bytes_of};
 use super::device::{Address, Device};
+use super::host::Outcome;
+use super::observed::Observed;
 use super::variants::Variants;
 use crate::compile::Compiled;
 use crate::launch_errors as errors;
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::launch::{Arg, Ready};
+use tilewright_core::launch::{Arg, Grid, Ready};
 
 /// All that a device needs to run one launch.
 #[derive(Debug)]
@@ -18,6 +20,22 @@ pub struct Resident<L> {
     pub programs: u32,
     /// The parameter block.
     pub params: Vec<u8>,
+    grid: Grid,
+    observed: Observed,
+}
+
+impl<L> Resident<L> {
+    /// What went wrong in launches since the last call, and what they printed.
+    ///
+    /// # Errors
+    /// The device failed, perhaps in a launch.
+    pub fn outcome<D: Device<Loaded = L>>(&self, device: &mut D) -> Result<Outcome, Diagnostics> {
+        self.observed.take(device, &self.compiled, self.grid)
+    }
+    /// Frees what a kernel's records and lines take on the device.
+    pub fn free<D: Device<Loaded = L>>(self, device: &mut D) {
+        self.observed.free(device);
+    }
 }
 
 /// The launch with its tensors at these places, one a view in the order of the parameters. Of the launch's own tensors
@@ -44,7 +62,7 @@ pub fn resident<D: Device>(
             Arg::ViewMut(t) => view(&t.dims),
         })
         .collect();
-    let nowhere = Address(0);
-    let params = bound.and_then(|bound| bytes_of(&compiled.abi, &bound, grid, nowhere, nowhere));
-    Ok(Resident { params: params.ok_or_else(errors::arguments)?, compiled, loaded, programs })
+    let observed = Observed::new(device, &compiled)?;
+    let params = bound.and_then(|bound| bytes_of(&compiled.abi, &bound, grid, observed.records, observed.prints));
+    Ok(Resident { params: params.ok_or_else(errors::arguments)?, compiled, loaded, programs, grid, observed })
 }
