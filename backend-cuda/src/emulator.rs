@@ -9,7 +9,7 @@ use tilewright_core::ir::LocId;
 use tilewright_ptx_emu::{Fault, Kind, Launch, Limits, Memory, Module, run};
 
 /// A device that runs PTX on the CPU.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Emulator {
     target: Target,
     memory: Memory,
@@ -74,7 +74,11 @@ impl Device for Emulator {
     fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
         let told = |fault| told(&kernel.compiled, &fault);
         let entry = kernel.module.entry(&kernel.compiled.kernel.name).map_err(told)?;
-        let launch = Launch { blocks: programs, shared_bytes: kernel.compiled.kernel.shared_bytes, params };
+        // A kernel without parameters has a block of some bytes all the same.
+        let mut params = params.to_vec();
+        params.resize(entry.param_bytes.max(params.len()), 0);
+        let shared_bytes = kernel.compiled.kernel.shared_bytes;
+        let launch = Launch { blocks: programs, threads: None, shared_bytes, params: &params };
         run(entry, &launch, &mut self.memory, self.limits).map(|_| ()).map_err(told)
     }
 }

@@ -84,7 +84,7 @@ fn one_element_outside_is_told_and_counts_as_zero() {
   %u = load %x[%r, 3] else 7.0 : f32
   %s = add %t, %u : f32
   store %y[%r], %s
-  store inside %y[%by], %s
+  store inside %y[%r], %s
 }
 ";
     for by in [-1, 0, 2] {
@@ -201,7 +201,7 @@ fn sums_and_maxima_in_memory_count_every_element_once() {
     for &elem in ElemType::ALL.iter().filter(|elem| elem.is(Class::Num)) {
         for op in ["atomic_add", "atomic_max"] {
             let tir = format!(
-                "kernel @count(%x: view<?x{elem}>, %y: view_mut<?x{elem}>, %at: i32) {{
+                "kernel @count(%x: view<?x{elem}>, %y: view_mut<?x{elem}>, %z: view_mut<?x{elem}>, %at: i32) {{
   %p = program_id : i32
   for %i in 0..3 {{
     %t = load %x[%i] : tile<5x{elem}>
@@ -209,14 +209,16 @@ fn sums_and_maxima_in_memory_count_every_element_once() {
     {op} inside %y[%at], %t
     %s = load %x[%p] : {elem}
     {op} %y[2], %s
+    {op} %z[%p], %s
   }}
-  %back = load %y[0] : {elem}
+  %back = load %z[%p] : {elem}
   {op} %y[%at], %back
 }}
 "
             );
             for at in [0, 6] {
-                tells_the_same(&tir, &[view(elem, &[16]), view(elem, &[8]), Value::Scalar(at.into())]);
+                let (x, y, z) = (view(elem, &[16]), view(elem, &[8]), view(elem, &[4]));
+                tells_the_same(&tir, &[x, y, z, Value::Scalar(at.into())]);
             }
         }
     }

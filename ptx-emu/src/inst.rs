@@ -1,4 +1,12 @@
-//! Decoded instructions: registers are numbers, types and modifiers are values.
+//! Decoded instructions: registers are numbers, what an instruction computes is a function over the lanes of a warp.
+
+use crate::alu::convert::Convert;
+use crate::alu::{F1, F2, F3, Test};
+
+/// Lanes of a warp.
+pub(crate) const LANES: usize = 32;
+/// A register of a warp: a value a lane. What lies above a narrow register's bits is zero.
+pub(crate) type Lanes = [u64; LANES];
 
 /// The type an instruction reads its operands as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +24,13 @@ pub(crate) enum Ty {
     U32,
     S32,
     F32,
+    F16x2,
+    Bf16x2,
     B64,
     U64,
     S64,
     F64,
+    B128,
 }
 
 impl Ty {
@@ -38,10 +49,13 @@ impl Ty {
             "u32" => Ty::U32,
             "s32" => Ty::S32,
             "f32" => Ty::F32,
+            "f16x2" => Ty::F16x2,
+            "bf16x2" => Ty::Bf16x2,
             "b64" => Ty::B64,
             "u64" => Ty::U64,
             "s64" => Ty::S64,
             "f64" => Ty::F64,
+            "b128" => Ty::B128,
             _ => return None,
         })
     }
@@ -49,33 +63,46 @@ impl Ty {
         match self {
             Ty::Pred | Ty::B8 | Ty::U8 | Ty::S8 => 1,
             Ty::B16 | Ty::U16 | Ty::S16 | Ty::F16 | Ty::Bf16 => 2,
-            Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32 => 4,
+            Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32 | Ty::F16x2 | Ty::Bf16x2 => 4,
             Ty::B64 | Ty::U64 | Ty::S64 | Ty::F64 => 8,
+            Ty::B128 => 16,
         }
+    }
+    pub(crate) const fn bits(self) -> u32 {
+        self.bytes() * 8
     }
     pub(crate) const fn signed(self) -> bool {
         matches!(self, Ty::S8 | Ty::S16 | Ty::S32 | Ty::S64)
     }
     pub(crate) const fn float(self) -> bool {
-        matches!(self, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64)
+        matches!(self, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64 | Ty::F16x2 | Ty::Bf16x2)
     }
     /// The low bits that belong to the type.
     pub(crate) const fn mask(self) -> u64 {
-        match self.bytes() {
-            8 => u64::MAX,
-            n => (1 << (n * 8)) - 1,
+        match self.bits() {
+            n if n >= 64 => u64::MAX,
+            n => (1 << n) - 1,
         }
     }
 }
 
 /// A register's number in the file of its warp.
 pub(crate) type Reg = u32;
+/// A predicate's number in the file of its warp.
+pub(crate) type Pred = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Src {
     Reg(Reg),
-    Imm(u64),
+    /// By number of the kernel's constants.
+    Const(u32),
     Special(Special),
+}
+/// A truth value, perhaps negated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Truth {
+    Pred { pred: Pred, negated: bool },
+    Always(bool),
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
@@ -85,13 +112,47 @@ pub(crate) enum Special {
     NctaidX,
     LaneId,
     WarpId,
+    WarpCount,
+    /// The second and third axes: everything is launched on the first.
+    Zero,
+    One,
     Clock,
+    MaskEq,
+    MaskLt,
+    MaskLe,
+    MaskGt,
+    MaskGe,
+    DynamicShared,
+}
+impl Special {
+    /// In order of their numbers.
+    pub(crate) const ALL: [Special; 16] = [
+        Special::TidX,
+        Special::NtidX,
+        Special::CtaidX,
+        Special::NctaidX,
+        Special::LaneId,
+        Special::WarpId,
+        Special::WarpCount,
+        Special::Zero,
+        Special::One,
+        Special::Clock,
+        Special::MaskEq,
+        Special::MaskLt,
+        Special::MaskLe,
+        Special::MaskGt,
+        Special::MaskGe,
+        Special::DynamicShared,
+    ];
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Global,
     Shared,
     Param,
+    Const,
+    /// By its address.
+    Generic,
 }
 impl Space {
     pub(crate) const fn name(self) -> &'static str {
@@ -99,8 +160,20 @@ impl Space {
             Space::Global => "global",
             Space::Shared => "shared",
             Space::Param => "parameter",
+            Space::Const => "constant",
+            Space::Generic => "generic",
         }
     }
+}
+/// What a memory operation orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// `relaxed`, `volatile` and all that is stronger: may race with others of its kind.
+    pub strong: bool,
+    pub acquire: bool,
+    pub release: bool,
+    /// `.nc`: nobody writes the place while the kernel runs.
+    pub read_only: bool,
 }
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Addr {
@@ -110,76 +183,10 @@ pub(crate) struct Addr {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bin {
-    Add,
-    Sub,
-    MulLo,
-    MulHi,
-    MulWide,
-    Div,
-    Rem,
-    Min,
-    Max,
-    MinNan,
-    MaxNan,
+pub(crate) enum Logic {
     And,
     Or,
     Xor,
-    Shl,
-    Shr,
-    CopySign,
-}
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Un {
-    Neg,
-    Abs,
-    Not,
-    Popc,
-    Clz,
-    Brev,
-    Ex2,
-    Lg2,
-    Sqrt,
-    Rsqrt,
-    Rcp,
-    Sin,
-    Cos,
-    Tanh,
-}
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tern {
-    MadLo,
-    MadWide,
-    Fma,
-}
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cmp {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    /// The same, true also where an operand is NaN.
-    Equ,
-    Neu,
-    Ltu,
-    Leu,
-    Gtu,
-    Geu,
-    Num,
-    Nan,
-}
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Round {
-    Rn,
-    Rz,
-    Rm,
-    Rp,
-    Rni,
-    Rzi,
-    Rmi,
-    Rpi,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shuffle {
@@ -195,76 +202,57 @@ pub(crate) enum Vote {
     Uni,
     Ballot,
 }
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Atomic {
-    Add,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    Exch,
-    Cas,
-}
+/// What memory holds after an atomic, from what it held and the operands.
+pub(crate) type Update = fn(u64, u64, u64) -> u64;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Op {
     Mov {
-        ty: Ty,
         d: Reg,
         a: Src,
     },
-    Un {
-        op: Un,
-        ty: Ty,
-        ftz: bool,
+    Lanes1 {
+        f: F1,
         d: Reg,
         a: Src,
     },
-    Bin {
-        op: Bin,
-        ty: Ty,
-        ftz: bool,
+    Lanes2 {
+        f: F2,
         d: Reg,
         a: Src,
         b: Src,
     },
-    Tern {
-        op: Tern,
-        ty: Ty,
-        ftz: bool,
+    Lanes3 {
+        f: F3,
         d: Reg,
         a: Src,
         b: Src,
         c: Src,
     },
-    Cvt {
-        to: Ty,
-        from: Ty,
-        round: Option<Round>,
-        sat: bool,
+    /// A result as wide as its register: `keep` says which bits.
+    Convert {
+        how: Convert,
+        keep: u64,
         d: Reg,
         a: Src,
     },
-    CvtPack {
-        to: Ty,
-        d: Reg,
-        hi: Src,
-        lo: Src,
-    },
-    Setp {
-        cmp: Cmp,
-        ty: Ty,
-        d: Reg,
+    Test {
+        f: Test,
+        d: Pred,
         a: Src,
         b: Src,
     },
-    Selp {
-        ty: Ty,
+    Select {
         d: Reg,
         a: Src,
         b: Src,
-        p: Reg,
+        p: Truth,
+    },
+    Logic {
+        op: Logic,
+        d: Pred,
+        a: Truth,
+        b: Truth,
     },
     Lop3 {
         d: Reg,
@@ -273,74 +261,118 @@ pub(crate) enum Op {
         c: Src,
         table: u8,
     },
-    Prmt {
-        d: Reg,
-        a: Src,
-        b: Src,
-        sel: Src,
-    },
-    Bfe {
-        ty: Ty,
-        d: Reg,
-        a: Src,
-        from: Src,
-        width: Src,
-    },
     Bfi {
+        bits: u32,
         d: Reg,
         a: Src,
         into: Src,
         from: Src,
         width: Src,
     },
+    /// Parts of so many bits each, the lowest first.
     Pack {
-        ty: Ty,
+        bits: u32,
         d: Reg,
-        parts: Vec<Reg>,
+        parts: Vec<Src>,
     },
     Unpack {
-        ty: Ty,
-        d: Vec<Reg>,
+        bits: u32,
+        d: Vec<Option<Reg>>,
         a: Src,
     },
     Ld {
         space: Space,
-        ty: Ty,
-        d: Vec<Reg>,
+        order: Order,
+        bytes: u32,
+        /// Bits of the register that a signed value fills.
+        sign: Option<u32>,
+        d: Vec<Option<Reg>>,
         at: Addr,
     },
     St {
         space: Space,
-        ty: Ty,
+        order: Order,
+        bytes: u32,
         a: Vec<Src>,
         at: Addr,
     },
     Atom {
         space: Space,
-        op: Atomic,
-        ty: Ty,
-        d: Option<Reg>,
+        order: Order,
+        update: Update,
+        bytes: u32,
+        d: Vec<Reg>,
         at: Addr,
-        a: Src,
+        a: Vec<Src>,
         b: Option<Src>,
+    },
+    /// `cp.async`: `size` bytes of the source, then zeros.
+    Copy {
+        to: Addr,
+        from: Addr,
+        bytes: u32,
+        size: Option<Src>,
+    },
+    CopyCommit,
+    /// Up to so many of the youngest groups may stay in flight; `None`: not even uncommitted copies.
+    CopyWait {
+        keep: Option<u32>,
     },
     Shfl {
         mode: Shuffle,
         d: Reg,
-        p: Option<Reg>,
+        p: Option<Pred>,
         a: Src,
         b: Src,
         c: Src,
+        mask: Src,
     },
-    Vote {
+    VoteTruth {
         mode: Vote,
+        d: Pred,
+        a: Truth,
+        mask: Src,
+    },
+    Ballot {
+        d: Reg,
+        a: Truth,
+        mask: Src,
+    },
+    /// The lanes that hold the same value; `all`: of all lanes or none.
+    Match {
+        all: bool,
+        d: Reg,
+        p: Option<Pred>,
+        a: Src,
+        mask: Src,
+    },
+    Reduce {
+        f: Update,
         d: Reg,
         a: Src,
-        negated: bool,
+        mask: Src,
     },
-    Bar,
-    BarWarp,
-    Fence,
+    /// One lane of the mask, and whether it is this one.
+    Elect {
+        d: Option<Reg>,
+        p: Pred,
+        mask: Src,
+    },
+    ActiveMask {
+        d: Reg,
+    },
+    Bar {
+        id: Src,
+        count: Option<Src>,
+        waits: bool,
+    },
+    BarWarp {
+        mask: Src,
+    },
+    /// For threads of other blocks too.
+    Fence {
+        wide: bool,
+    },
     Bra {
         to: u32,
     },
@@ -350,9 +382,9 @@ pub(crate) enum Op {
     Nothing,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Inst {
-    pub guard: Option<(Reg, bool)>,
+    pub guard: Option<Truth>,
     pub op: Op,
     pub line: u32,
 }

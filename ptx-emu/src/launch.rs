@@ -1,47 +1,197 @@
-//! All thread blocks of a launch, one after the other.
+//! All blocks of a launch. Blocks that only load and store run at the same time, and what each did is compared afterwards;
+//! blocks that can see each other (atomics, relaxed accesses) run one after the other, the next when the earlier ones wait.
 
-use crate::cta::{Cta, Setup};
-use crate::decode::Entry;
+use crate::exec::{Context, Cta, Random, Turn, World};
 use crate::fault::{Fault, Kind};
+use crate::inst::{Op, Space};
 use crate::memory::Memory;
+use crate::module::Entry;
+use crate::shadow::Meeting;
+use rayon::prelude::*;
 
 /// How a kernel is launched.
 #[derive(Clone, Debug)]
 pub struct Launch<'l> {
     /// Thread blocks.
     pub blocks: u32,
+    /// Threads of a block, where the kernel leaves it open (`.maxntid`).
+    pub threads: Option<u32>,
+    /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
     /// The parameter block.
     pub params: &'l [u8],
 }
 
-/// What a run may take.
+/// In which order warps and blocks run, and copies land. A kernel without a fault gives the same in any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// By number, each warp up to its next barrier; copies land when they are waited for.
+    #[default]
+    InOrder,
+    /// As a seed gives it.
+    Random(u64),
+}
+
+/// How a run goes, and what it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Instructions of all threads together.
     pub steps: u64,
+    pub schedule: Schedule,
+    /// Whether accesses are compared with each other.
+    pub races: bool,
 }
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 20_000_000_000 }
+        Limits { steps: 20_000_000_000, schedule: Schedule::InOrder, races: true }
     }
 }
 
-/// Runs a launch to its end; how many thread-instructions it took.
+/// What a run tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Instructions of all threads together.
+    pub steps: u64,
+    /// Bytes of global memory whose accesses by different blocks were not compared, for lack of memory.
+    pub unchecked: u64,
+}
+
+const MOST_THREADS: u32 = 1024;
+/// Blocks that run at the same time; the faults found do not depend on how many processors there are.
+const TOGETHER: usize = 64;
+/// Rounds in which nothing changes before all blocks are taken to wait for ever.
+const IDLE: u32 = 100_000;
+
+/// Runs a launch to its end.
 ///
 /// # Errors
 /// What a GPU would refuse, or leave undefined.
-pub fn run(entry: &Entry, launch: &Launch<'_>, memory: &mut Memory, limits: Limits) -> Result<u64, Fault> {
-    if launch.params.len() != entry.param_bytes.min(launch.params.len().max(entry.param_bytes))
-        && !launch.params.is_empty()
-    {
-        let kind = Kind::Params { expected: entry.param_bytes, found: launch.params.len() };
-        return Err(Fault { kind, line: 0, statement: String::new(), thread: None });
+pub fn run(entry: &Entry, launch: &Launch<'_>, memory: &mut Memory, limits: Limits) -> Result<Ran, Fault> {
+    let threads = check(entry, launch).map_err(Fault::of_launch)?;
+    for (at, initial) in &entry.variables.global {
+        memory.variable(*at, initial).map_err(Fault::of_launch)?;
     }
-    let mut steps = 0;
-    for block in 0..launch.blocks {
-        let setup = Setup { entry, launch, block, limit: limits.steps };
-        Cta::new(setup).run(memory, &mut steps)?;
+    let seed = match limits.schedule {
+        Schedule::InOrder => None,
+        Schedule::Random(seed) => Some(seed),
+    };
+    let cx = Context { entry, launch, memory, threads, steps: limits.steps, races: limits.races, seed };
+    let mut blocks: Vec<u32> = (0..launch.blocks).collect();
+    if let Some(seed) = seed {
+        Random::new(seed).shuffle(&mut blocks);
     }
-    Ok(steps)
+    if sees_others(entry) { in_turn(cx, &blocks) } else { at_once(cx, &blocks) }
+}
+
+/// The threads of a block.
+fn check(entry: &Entry, launch: &Launch<'_>) -> Result<u32, Kind> {
+    if launch.params.len() != entry.param_bytes {
+        return Err(Kind::Params { expected: entry.param_bytes, found: launch.params.len() });
+    }
+    let threads = launch.threads.unwrap_or(entry.threads);
+    if threads == 0 || threads > entry.threads.min(MOST_THREADS) || threads != entry.threads && !entry.fewer {
+        return Err(Kind::Launch(format!("{threads} threads a block, the kernel is for {}", entry.threads)));
+    }
+    let shared = u64::from(entry.dynamic_at) + u64::from(launch.shared_bytes);
+    if shared > entry.shared_limit.into() {
+        return Err(Kind::OutOfMemory { bytes: shared, limit: entry.shared_limit.into() });
+    }
+    Ok(threads)
+}
+/// Whether a block may see what another stores while it runs.
+fn sees_others(entry: &Entry) -> bool {
+    let wide = |space: &Space| matches!(space, Space::Global | Space::Generic);
+    entry.insts.iter().any(|inst| match &inst.op {
+        Op::Ld { space, order, .. } | Op::St { space, order, .. } => order.strong && wide(space),
+        Op::Atom { space, .. } => wide(space),
+        _ => false,
+    })
+}
+
+fn at_once(cx: Context<'_>, blocks: &[u32]) -> Result<Ran, Fault> {
+    let (mut ran, mut met) = (Ran::default(), Meeting::default());
+    for blocks in blocks.chunks(TOGETHER) {
+        let limit = cx.steps - ran.steps;
+        let cx = Context { steps: limit, ..cx };
+        let done: Vec<_> = blocks.par_iter().map(|block| alone(&cx, *block)).collect();
+        for done in done {
+            let (steps, world) = done?;
+            ran.steps += steps;
+            met.add(&world.pages)
+                .map_err(|(at, mine, conflict)| cx.conflict(Space::Global.name(), at, &mine, conflict))?;
+        }
+        if ran.steps > cx.steps {
+            return Err(Fault::of_launch(Kind::Steps(cx.steps)));
+        }
+    }
+    ran.unchecked = met.unchecked;
+    Ok(ran)
+}
+/// A block that sees no other.
+fn alone(cx: &Context<'_>, block: u32) -> Result<(u64, World), Fault> {
+    let (mut cta, mut world) = (Cta::new(cx, block), World::default());
+    let (mut idle, mut changes) = (0, 0);
+    while cta.turn(cx, &mut world, usize::MAX)? != Turn::Done {
+        idle = if world.changes == changes { idle + 1 } else { 0 };
+        changes = world.changes;
+        if idle > IDLE {
+            return Err(cta.spins(cx));
+        }
+    }
+    Ok((cta.steps(), world))
+}
+
+/// Blocks of a seed's order that are on their way together.
+const MIXED: usize = 8;
+/// Shares of warps that each has at a time.
+const SHARES: usize = 16;
+
+fn in_turn(cx: Context<'_>, blocks: &[u32]) -> Result<Ran, Fault> {
+    let mut world = World::default();
+    let mut ran = Ran::default();
+    let mut next = blocks.iter();
+    let mut running: Vec<Cta<'_>> = Vec::new();
+    let mut random = cx.seed.map(Random::new);
+    let mut idle = 0;
+    loop {
+        if random.is_some() {
+            running.extend(next.by_ref().take(MIXED.saturating_sub(running.len())).map(|block| Cta::new(&cx, *block)));
+        }
+        if let Some(random) = &mut random {
+            random.shuffle(&mut running);
+        }
+        let (before, mut paused) = (world.changes, false);
+        let mut at = 0;
+        while at < running.len() {
+            let had = running[at].steps();
+            let cx = Context { steps: had + (cx.steps - ran.steps), ..cx };
+            let turn = running[at].turn(&cx, &mut world, SHARES)?;
+            ran.steps += running[at].steps() - had;
+            match turn {
+                Turn::Done => {
+                    running.remove(at);
+                    world.changes += 1;
+                }
+                turn => {
+                    paused |= turn == Turn::Paused;
+                    at += 1;
+                }
+            }
+        }
+        // Whoever waits may wait for a block that has not begun.
+        if !paused && (running.is_empty() || world.changes == before) {
+            match next.next() {
+                Some(block) => running.push(Cta::new(&cx, *block)),
+                None if running.is_empty() => return Ok(ran),
+                None => idle += 1,
+            }
+        } else {
+            idle = 0;
+        }
+        if idle > IDLE
+            && let Some(first) = running.first()
+        {
+            return Err(first.spins(&cx));
+        }
+    }
 }

@@ -1,23 +1,120 @@
-//! Global memory: pieces that somebody allocated, apart from each other, with what nobody has written marked.
+//! Memory: pieces apart from each other, with what nobody has written marked. Blocks that run at the same time share it,
+//! so its words are atomic; whether their accesses are ordered is `shadow`'s subject.
 
 use crate::fault::Kind;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+/// Bytes without holes.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    words: Vec<AtomicU32>,
+    /// By word, a bit a byte; empty: all are written.
+    written: Vec<AtomicU8>,
+    len: u64,
+}
+
+/// What memory holds before anybody writes it: nothing that a kernel computes by chance.
+const PATTERN: u32 = 0xA5A5_A5A5;
+
+impl Piece {
+    pub(crate) fn new(len: u64) -> Piece {
+        let words = len.div_ceil(4) as usize;
+        Piece {
+            words: (0..words).map(|_| AtomicU32::new(PATTERN)).collect(),
+            written: (0..words).map(|_| AtomicU8::new(0)).collect(),
+            len,
+        }
+    }
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+    /// Up to 8 bytes from a multiple of their number on; whether all of them are written.
+    pub(crate) fn load(&self, at: u64, bytes: u32) -> (u64, bool) {
+        let word = (at / 4) as usize;
+        let low = u64::from(self.words[word].load(Relaxed));
+        let written = |word: usize, mask: u8| self.written.get(word).is_none_or(|w| w.load(Relaxed) & mask == mask);
+        match bytes {
+            4 => (low, written(word, 15)),
+            8 => {
+                let high = u64::from(self.words[word + 1].load(Relaxed));
+                (high << 32 | low, written(word, 15) && written(word + 1, 15))
+            }
+            _ => {
+                let (shift, mask) = part(at, bytes);
+                (low >> shift & ((1 << (bytes * 8)) - 1), written(word, mask))
+            }
+        }
+    }
+    pub(crate) fn store(&self, at: u64, bytes: u32, value: u64) {
+        let word = (at / 4) as usize;
+        let mark = |word: usize, mask: u8| {
+            if let Some(w) = self.written.get(word)
+                && w.load(Relaxed) & mask != mask
+            {
+                w.fetch_or(mask, Relaxed);
+            }
+        };
+        match bytes {
+            4 | 8 => {
+                self.words[word].store(value as u32, Relaxed);
+                mark(word, 15);
+                if bytes == 8 {
+                    self.words[word + 1].store((value >> 32) as u32, Relaxed);
+                    mark(word + 1, 15);
+                }
+            }
+            _ => {
+                let (shift, mask) = part(at, bytes);
+                let bits = (((1u64 << (bytes * 8)) - 1) << shift) as u32;
+                let new = (value << shift) as u32 & bits;
+                // Another block may write the other bytes meanwhile.
+                let _ = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(old & !bits | new));
+                mark(word, mask);
+            }
+        }
+    }
+    fn mark_unwritten(&mut self, at: u64, bytes: u64) {
+        if self.written.is_empty() {
+            self.written = (0..self.words.len()).map(|_| AtomicU8::new(15)).collect();
+        }
+        for byte in at..at + bytes {
+            self.written[(byte / 4) as usize].fetch_and(!(1 << (byte % 4)), Relaxed);
+        }
+    }
+    fn write(&mut self, at: u64, bytes: &[u8]) {
+        if bytes.len() as u64 == self.len {
+            self.written = Vec::new();
+        }
+        let (mut at, mut rest) = (at, bytes);
+        while let [first, after @ ..] = rest {
+            match rest.split_first_chunk::<4>() {
+                Some((word, after)) if at.is_multiple_of(4) => {
+                    self.store(at, 4, u64::from(u32::from_le_bytes(*word)));
+                    (at, rest) = (at + 4, after);
+                }
+                _ => {
+                    self.store(at, 1, u64::from(*first));
+                    (at, rest) = (at + 1, after);
+                }
+            }
+        }
+    }
+}
+/// Bits below, and which bytes of the word.
+fn part(at: u64, bytes: u32) -> (u32, u8) {
+    let from = (at % 4) as u32;
+    (from * 8, ((1u8 << bytes) - 1) << from)
+}
 
 /// The global memory of an emulated device.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Memory {
     pieces: BTreeMap<u64, Piece>,
     next: u64,
     used: u64,
     /// Bytes that may be allocated together.
     limit: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Piece {
-    bytes: Vec<u8>,
-    /// By byte; empty: all are written.
-    unwritten: Vec<bool>,
 }
 
 /// Where the first piece lies: no small number is an address.
@@ -35,69 +132,74 @@ impl Memory {
     /// # Errors
     /// It is more than the limit leaves.
     pub fn alloc(&mut self, bytes: u64) -> Result<u64, Kind> {
+        let at = self.next;
+        self.place(at, bytes)?;
+        self.next = (at + bytes.max(1)).next_multiple_of(ALIGN) + GAP;
+        Ok(at)
+    }
+    fn place(&mut self, at: u64, bytes: u64) -> Result<(), Kind> {
         let total = self.used.checked_add(bytes).filter(|n| *n <= self.limit);
         self.used = total.ok_or(Kind::OutOfMemory { bytes, limit: self.limit })?;
-        let at = self.next;
-        self.next = (at + bytes.max(1)).next_multiple_of(ALIGN) + GAP;
-        let n = bytes as usize;
-        // A pattern that no kernel computes by chance.
-        self.pieces.insert(at, Piece { bytes: vec![0xA5; n], unwritten: vec![true; n] });
-        Ok(at)
+        self.pieces.insert(at, Piece::new(bytes));
+        Ok(())
     }
     pub fn free(&mut self, at: u64) {
         if let Some(piece) = self.pieces.remove(&at) {
-            self.used -= piece.bytes.len() as u64;
+            self.used -= piece.len;
         }
     }
     /// # Errors
     /// Outside every piece.
     pub fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Kind> {
-        let (piece, from) = self.piece(at, bytes.len())?;
-        piece.bytes[from..from + bytes.len()].copy_from_slice(bytes);
-        if !piece.unwritten.is_empty() {
-            piece.unwritten[from..from + bytes.len()].fill(false);
+        let outside = Kind::OutOfBounds { space: "global", address: at, bytes: bytes.len() as u32 };
+        match self.pieces.range_mut(..=at).next_back() {
+            Some((base, piece)) if at - base + bytes.len() as u64 <= piece.len => {
+                piece.write(at - base, bytes);
+                Ok(())
+            }
+            _ => Err(outside),
         }
-        Ok(())
     }
     /// Nobody has written these bytes: a kernel may not read them.
     ///
     /// # Errors
     /// Outside every piece.
     pub fn mark_unwritten(&mut self, at: u64, bytes: u64) -> Result<(), Kind> {
-        let (piece, from) = self.piece(at, bytes as usize)?;
-        piece.unwritten.resize(piece.bytes.len(), false);
-        piece.unwritten[from..from + bytes as usize].fill(true);
-        Ok(())
+        match self.pieces.range_mut(..=at).next_back() {
+            Some((base, piece)) if at - base + bytes <= piece.len => {
+                piece.mark_unwritten(at - base, bytes);
+                Ok(())
+            }
+            _ => Err(Kind::OutOfBounds { space: "global", address: at, bytes: bytes as u32 }),
+        }
     }
     /// The bytes as they are, written or not.
     ///
     /// # Errors
     /// Outside every piece.
-    pub fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), Kind> {
-        let (piece, from) = self.piece(at, bytes.len())?;
-        bytes.copy_from_slice(&piece.bytes[from..from + bytes.len()]);
+    pub fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), Kind> {
+        let len = bytes.len() as u32;
+        let outside = || Kind::OutOfBounds { space: "global", address: at, bytes: len };
+        let (base, piece) = self.find(at).ok_or_else(outside)?;
+        let from = at - base;
+        if from + bytes.len() as u64 > piece.len {
+            return Err(outside());
+        }
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = piece.load(from + i as u64, 1).0 as u8;
+        }
         Ok(())
     }
-    fn piece(&mut self, at: u64, len: usize) -> Result<(&mut Piece, usize), Kind> {
-        let outside = Kind::OutOfBounds { space: "global", address: at, bytes: len as u32 };
-        let Some((base, piece)) = self.pieces.range_mut(..=at).next_back() else { return Err(outside) };
-        let from = (at - base) as usize;
-        if from.checked_add(len).is_some_and(|end| end <= piece.bytes.len()) { Ok((piece, from)) } else { Err(outside) }
-    }
-    pub(crate) fn load(&mut self, at: u64, bytes: u32) -> Result<u64, Kind> {
-        let (piece, from) = self.piece(at, bytes as usize)?;
-        let range = from..from + bytes as usize;
-        if !piece.unwritten.is_empty() && piece.unwritten[range.clone()].contains(&true) {
-            return Err(Kind::Unwritten { space: "global", address: at, bytes });
+    /// A variable of a module, if it is not there yet.
+    pub(crate) fn variable(&mut self, at: u64, initial: &[u8]) -> Result<(), Kind> {
+        if self.pieces.contains_key(&at) {
+            return Ok(());
         }
-        Ok(number(&piece.bytes[range]))
+        self.place(at, initial.len() as u64)?;
+        self.write(at, initial)
     }
-    pub(crate) fn store(&mut self, at: u64, bytes: u32, value: u64) -> Result<(), Kind> {
-        self.write(at, &value.to_le_bytes()[..bytes as usize])
+    /// The last piece that begins at the address or before it.
+    pub(crate) fn find(&self, at: u64) -> Option<(u64, &Piece)> {
+        self.pieces.range(..=at).next_back().map(|(base, piece)| (*base, piece))
     }
-}
-
-/// Little-endian.
-pub(crate) fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }

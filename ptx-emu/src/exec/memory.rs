@@ -1,0 +1,306 @@
+//! Loads, stores, atomics: bounds, alignment, what nobody wrote, and who else touches the place.
+
+use super::lanes;
+use super::warp::{Next, Run};
+use crate::fault::{Fault, Kind};
+use crate::inst::{Addr, LANES, Lanes, Op, Order, Space, Src};
+use crate::memory::Piece;
+use crate::module::{SHARED_BASE, SHARED_WINDOW};
+use crate::shadow::{Access, Cell, Conflict, Knowledge, READ_ONLY, STRONG, Words};
+
+/// What an access does to its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Touch {
+    Read,
+    /// The bits, the lowest byte first; and those that the place holds.
+    Write {
+        value: [u32; 2],
+        held: [u32; 2],
+    },
+    /// A copy that was in flight has been waited for.
+    Settle,
+}
+
+impl<'l> Run<'_, 'l> {
+    pub(super) fn memory(&mut self, op: &Op, mask: u32) -> Result<Next, Fault> {
+        match op {
+            Op::Ld { space: Space::Param | Space::Const, .. } => self.load_fixed(op, mask),
+            Op::Ld { .. } => self.load(op, mask),
+            Op::St { .. } => self.store(op, mask),
+            _ => self.atomic(op, mask),
+        }
+    }
+    fn load(&mut self, op: &Op, mask: u32) -> Result<Next, Fault> {
+        let Op::Ld { space, order, bytes, sign, d, at } = op else { return Ok(Next::Go) };
+        let addresses = self.addresses(*at, mask)?;
+        let space = resolved(*space, &addresses, mask);
+        let (mut found, mut seen) = (Place::default(), 0u64);
+        for lane in lanes(mask) {
+            let spot = self.place(space, addresses[lane], (*bytes, d.len()), lane, &mut found)?;
+            self.touch(spot, *bytes * d.len() as u32, self.access(lane, flags(*order)), Touch::Read)?;
+            for (i, d) in d.iter().enumerate() {
+                let value = self.held(spot.element(i), lane)?;
+                seen = seen.rotate_left(7) ^ value;
+                if let Some(d) = d {
+                    self.warp.regs[*d as usize][lane] = extended(value, *bytes, *sign);
+                }
+            }
+            if order.strong {
+                self.has_read(space, addresses[lane], lane, *order);
+            }
+        }
+        d.iter().flatten().for_each(|d| self.warp.known[*d as usize] |= mask);
+        Ok(if order.strong { self.polls(seen) } else { Next::Go })
+    }
+    fn store(&mut self, op: &Op, mask: u32) -> Result<Next, Fault> {
+        let Op::St { space, order, bytes, a, at } = op else { return Ok(Next::Go) };
+        let addresses = self.addresses(*at, mask)?;
+        let space = resolved(*space, &addresses, mask);
+        for a in a {
+            self.defined(*a, mask)?;
+        }
+        let mut found = Place::default();
+        for lane in lanes(mask) {
+            let spot = self.place(space, addresses[lane], (*bytes, a.len()), lane, &mut found)?;
+            let access = self.access(lane, flags(*order));
+            for (i, a) in a.iter().enumerate() {
+                let value = self.src(*a).0[lane];
+                self.put(spot.element(i), value, access)?;
+            }
+            if order.strong {
+                self.has_written(space, addresses[lane], lane, *order, false);
+            }
+        }
+        self.world.changes += 1;
+        Ok(Next::Go)
+    }
+    fn atomic(&mut self, op: &Op, mask: u32) -> Result<Next, Fault> {
+        let Op::Atom { space, order, update, bytes, d, at, a, b } = op else { return Ok(Next::Go) };
+        let addresses = self.addresses(*at, mask)?;
+        let space = resolved(*space, &addresses, mask);
+        for a in a.iter().chain(b) {
+            self.defined(*a, mask)?;
+        }
+        let (mut found, mut seen, mut changed) = (Place::default(), 0u64, false);
+        for lane in lanes(mask) {
+            let spot = self.place(space, addresses[lane], (*bytes, a.len()), lane, &mut found)?;
+            self.has_read(space, addresses[lane], lane, *order);
+            for (i, a) in a.iter().enumerate() {
+                let old = self.held(spot.element(i), lane)?;
+                let (a, b_value) = (self.src(*a).0[lane], b.map_or(0, |b| self.src(b).0[lane]));
+                let new = update(old, a, b_value);
+                self.exchange(spot.element(i), (old, new), b.is_some(), self.access(lane, STRONG))?;
+                changed |= old != new;
+                seen = seen.rotate_left(7) ^ old;
+                if let Some(d) = d.get(i) {
+                    self.warp.regs[*d as usize][lane] = old;
+                }
+            }
+            self.has_written(space, addresses[lane], lane, *order, true);
+        }
+        d.iter().for_each(|d| self.warp.known[*d as usize] |= mask);
+        self.world.changes += u64::from(changed);
+        Ok(if d.is_empty() || changed { Next::Go } else { self.polls(seen) })
+    }
+    /// The same value at the same place of the text once more: another warp has to change it.
+    fn polls(&mut self, seen: u64) -> Next {
+        let again = self.warp.polled == (self.warp.pc, seen);
+        self.warp.polled = (self.warp.pc, seen);
+        if again { Next::Polls } else { Next::Go }
+    }
+
+    pub(super) fn addresses(&self, at: Addr, mask: u32) -> Result<Lanes, Fault> {
+        let Some(base) = at.base else { return Ok([at.offset as u64; LANES]) };
+        let mut out = *self.defined(Src::Reg(base), mask)?;
+        out.iter_mut().for_each(|a| *a = a.wrapping_add(at.offset as u64));
+        Ok(out)
+    }
+    /// Where an access lies, which has to be inside one piece.
+    pub(super) fn place(
+        &self,
+        space: Space,
+        address: u64,
+        (bytes, count): (u32, usize),
+        lane: usize,
+        found: &mut Place<'l>,
+    ) -> Result<Spot<'l>, Fault> {
+        let len = u64::from(bytes) * count as u64;
+        let spot = |piece, from| Spot { space, address, bytes, piece, from };
+        if !address.is_multiple_of(len) {
+            return Err(self.bad(MISALIGNED, space, address, len as u32, lane));
+        }
+        if space == Space::Shared {
+            let from = (address & 0xFFFF_FFFF).wrapping_sub(SHARED_BASE.into());
+            let inside = from.checked_add(len).is_some_and(|end| end <= self.side.shared.len());
+            return if inside {
+                Ok(spot(None, from))
+            } else {
+                Err(self.bad(OUTSIDE, space, address, len as u32, lane))
+            };
+        }
+        if !(found.from..found.to).contains(&address)
+            && let Some((base, piece)) = self.cx.memory.find(address)
+        {
+            *found = Place { from: base, to: base + piece.len(), piece: Some(piece) };
+        }
+        match found.piece {
+            Some(piece) if address >= found.from && address + len <= found.to => {
+                Ok(spot(Some(piece), address - found.from))
+            }
+            _ => Err(self.bad(OUTSIDE, space, address, len as u32, lane)),
+        }
+    }
+    fn bad(&self, wrong: Wrong, space: Space, address: u64, bytes: u32, lane: usize) -> Fault {
+        self.fault(wrong(space.name(), address, bytes), lane as u32)
+    }
+    /// What a place holds, which somebody has to have written.
+    pub(super) fn held(&self, spot: Spot<'l>, lane: usize) -> Result<u64, Fault> {
+        match spot.piece.unwrap_or(&self.side.shared).load(spot.from, spot.bytes) {
+            (value, true) => Ok(value),
+            (_, false) => Err(self.bad(UNWRITTEN, spot.space, spot.address, spot.bytes, lane)),
+        }
+    }
+    fn put(&mut self, spot: Spot<'l>, value: u64, access: Access) -> Result<(), Fault> {
+        let halves = |x: u64| [x as u32, (x >> 32) as u32];
+        if self.cx.races {
+            let held = spot.piece.unwrap_or(&self.side.shared).load(spot.from, spot.bytes).0;
+            let touch = Touch::Write { value: halves(value), held: halves(held) };
+            self.touch(spot, spot.bytes, access, touch)?;
+        }
+        spot.piece.unwrap_or(&self.side.shared).store(spot.from, spot.bytes, value);
+        Ok(())
+    }
+    /// An atomic. One that changes nothing disturbs nobody. An exchange that is made if nobody came between writes the bytes
+    /// that it changes: the others it holds for their owners, who may touch them meanwhile.
+    fn exchange(&mut self, spot: Spot<'l>, (old, new): (u64, u64), if_same: bool, access: Access) -> Result<(), Fault> {
+        if old == new {
+            return Ok(());
+        }
+        if !if_same {
+            return self.put(spot, new, access);
+        }
+        for i in 0..spot.bytes as usize {
+            let (old, new) = ((old >> (i * 8)) as u8, (new >> (i * 8)) as u8);
+            if old != new {
+                self.put(Spot { bytes: 1, ..spot }.element(i), new.into(), access)?;
+            }
+        }
+        Ok(())
+    }
+    /// Records an access of so many bytes, and compares it with earlier ones.
+    pub(super) fn touch(&mut self, spot: Spot<'l>, bytes: u32, access: Access, touch: Touch) -> Result<(), Fault> {
+        if !self.cx.races {
+            return Ok(());
+        }
+        let knowledge = &self.warp.knowledge;
+        let done = if spot.piece.is_none() {
+            record(&mut self.side.cells, spot.from, bytes, access, touch, knowledge)
+        } else {
+            let (words, at) = self.world.pages.around(spot.address);
+            record(words, at, bytes, access, touch, knowledge)
+        };
+        let address = |at: u32| spot.address + u64::from(at);
+        done.map_err(|(at, conflict)| self.cx.conflict(spot.space.name(), address(at), &access, conflict))
+    }
+
+    /// Parameters and constants.
+    fn load_fixed(&mut self, op: &Op, mask: u32) -> Result<Next, Fault> {
+        let Op::Ld { space, bytes, sign, d, at, .. } = op else { return Ok(Next::Go) };
+        let cx = *self.cx;
+        let memory = if *space == Space::Param { cx.launch.params } else { &cx.entry.variables.constant };
+        let addresses = self.addresses(*at, mask)?;
+        for lane in lanes(mask) {
+            for (i, d) in d.iter().enumerate() {
+                let address = addresses[lane] + i as u64 * u64::from(*bytes);
+                let end = address.saturating_add((*bytes).into());
+                let Some(found) = memory.get(address as usize..end as usize) else {
+                    return Err(self.bad(OUTSIDE, *space, address, *bytes, lane));
+                };
+                let value = found.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+                if let Some(d) = d {
+                    self.warp.regs[*d as usize][lane] = extended(value, *bytes, *sign);
+                }
+            }
+        }
+        d.iter().flatten().for_each(|d| self.warp.known[*d as usize] |= mask);
+        Ok(Next::Go)
+    }
+}
+
+/// A generic address is one of shared memory in its window, else one of global memory. All lanes go the same way.
+fn resolved(space: Space, addresses: &Lanes, mask: u32) -> Space {
+    let first = lanes(mask).next().map_or(0, |lane| addresses[lane]);
+    match space {
+        Space::Generic if first >> 32 == SHARED_WINDOW >> 32 => Space::Shared,
+        Space::Generic => Space::Global,
+        space => space,
+    }
+}
+
+/// Where an element of an access lies.
+#[derive(Clone, Copy)]
+pub(super) struct Spot<'l> {
+    pub space: Space,
+    pub address: u64,
+    pub bytes: u32,
+    /// `None`: the block's shared memory.
+    pub piece: Option<&'l Piece>,
+    /// From the piece's beginning on.
+    pub from: u64,
+}
+impl Spot<'_> {
+    fn element(self, i: usize) -> Self {
+        let step = i as u64 * u64::from(self.bytes);
+        Spot { address: self.address + step, from: self.from + step, ..self }
+    }
+}
+
+type Wrong = fn(&'static str, u64, u32) -> Kind;
+const OUTSIDE: Wrong = |space, address, bytes| Kind::OutOfBounds { space, address, bytes };
+const MISALIGNED: Wrong = |space, address, bytes| Kind::Misaligned { space, address, bytes };
+const UNWRITTEN: Wrong = |space, address, bytes| Kind::Unwritten { space, address, bytes };
+
+fn record(
+    words: &mut Words<Cell>,
+    at: u64,
+    bytes: u32,
+    access: Access,
+    touch: Touch,
+    knowledge: &Knowledge,
+) -> Result<(), (u32, Conflict)> {
+    let ordered = |other: &Access| knowledge.ordered(&access, other);
+    words.each(at, bytes, |cell, from, count| {
+        let done = match touch {
+            Touch::Read => cell.read(access, ordered),
+            Touch::Write { value, held } => {
+                let part = |x: [u32; 2]| {
+                    let word = x[(from / 4) as usize & 1] >> (from % 4 * 8);
+                    if count == 4 { word } else { word & 0xFF }
+                };
+                cell.write(access, (part(value), part(value) == part(held)), ordered)
+            }
+            Touch::Settle => {
+                cell.settle(access);
+                Ok(())
+            }
+        };
+        done.map_err(|conflict| (from, conflict))
+    })
+}
+
+/// The piece that the last lane found.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place<'l> {
+    from: u64,
+    to: u64,
+    piece: Option<&'l Piece>,
+}
+
+fn flags(order: Order) -> u16 {
+    (if order.strong { STRONG } else { 0 }) | if order.read_only { READ_ONLY } else { 0 }
+}
+fn extended(value: u64, bytes: u32, sign: Option<u32>) -> u64 {
+    let Some(bits) = sign else { return value };
+    let unused = 64 - bytes * 8;
+    ((((value << unused) as i64) >> unused) as u64) & (u64::MAX >> (64 - bits))
+}

@@ -1,0 +1,155 @@
+//! What happens before what. A warp's clock counts the barriers it has passed; what other warps of its block did up to the
+//! last common one is known by their clocks. What other blocks did is known from what was acquired.
+
+use super::Access;
+use rustc_hash::FxHashMap;
+
+/// Barriers passed, and below them the releases since the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Clock(pub u32);
+const TICKS: u32 = 12;
+impl Clock {
+    pub(crate) const FIRST: Clock = Clock(1 << TICKS);
+    pub(crate) fn epoch(self) -> u32 {
+        self.0 >> TICKS
+    }
+    pub(crate) fn next_epoch(self) -> Clock {
+        Clock((self.epoch() + 1) << TICKS)
+    }
+    /// Stays within the epoch: what is released more often is taken to be released once.
+    pub(crate) fn tick(self) -> Clock {
+        let next = Clock(self.0 + 1);
+        if next.epoch() == self.epoch() { next } else { self }
+    }
+}
+
+/// What is known of a block: all that its warps did in these epochs, and of some threads what they did up to a clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Known {
+    pub epochs: Vec<u32>,
+    pub threads: Vec<(u16, Clock)>,
+}
+impl Known {
+    fn covers(&self, a: &Access) -> bool {
+        let warp = self.epochs.get(usize::from(a.thread) / 32).copied().unwrap_or(0);
+        a.clock.epoch() <= warp || self.threads.iter().any(|(thread, clock)| *thread == a.thread && a.clock <= *clock)
+    }
+    fn join(&mut self, other: &Known) {
+        self.epochs.resize(self.epochs.len().max(other.epochs.len()), 0);
+        for (mine, theirs) in self.epochs.iter_mut().zip(&other.epochs) {
+            *mine = (*mine).max(*theirs);
+        }
+        for (thread, clock) in &other.threads {
+            match self.threads.iter_mut().find(|(mine, _)| mine == thread) {
+                Some((_, mine)) => *mine = (*mine).max(*clock),
+                None => self.threads.push((*thread, *clock)),
+            }
+        }
+    }
+}
+/// By block.
+pub(crate) type Map = FxHashMap<u32, Known>;
+
+pub(crate) fn join(map: &mut Map, other: &Map) {
+    for (block, known) in other {
+        map.entry(*block).or_default().join(known);
+    }
+}
+
+/// What a warp knows to be over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Knowledge {
+    /// The warp's own time.
+    pub clock: Clock,
+    /// By warp of the block, itself included.
+    pub epochs: Vec<u32>,
+    /// Of other blocks, for all lanes.
+    others: Map,
+    /// What one lane has acquired since the warp's last barrier.
+    acquired: Vec<(u32, Map)>,
+    /// What a lane has read relaxed: a fence acquires it.
+    seen: Vec<(u32, Map)>,
+    /// What a lane's last fence releases with its relaxed stores.
+    fenced: Vec<(u32, Map)>,
+}
+
+impl Knowledge {
+    pub(crate) fn new(warps: usize, warp: usize) -> Knowledge {
+        let mut epochs = vec![0; warps];
+        epochs[warp] = Clock::FIRST.epoch();
+        Knowledge { clock: Clock::FIRST, epochs, ..Knowledge::default() }
+    }
+    /// Whether the access is over before what this lane does now.
+    pub(crate) fn ordered(&self, me: &Access, other: &Access) -> bool {
+        if other.block != me.block {
+            let covers = |map: &Map| map.get(&other.block).is_some_and(|known| known.covers(other));
+            let lane = u32::from(me.thread) % 32;
+            return covers(&self.others) || self.acquired.iter().any(|(of, map)| *of == lane && covers(map));
+        }
+        let (mine, theirs) = (me.thread / 32, other.thread / 32);
+        other.thread == me.thread
+            || if mine == theirs {
+                other.clock.epoch() < me.clock.epoch()
+            } else {
+                other.clock.epoch() <= self.epochs[usize::from(theirs)]
+            }
+    }
+    /// What its lanes know, all of them know: at a barrier.
+    pub(crate) fn gather(&mut self) {
+        for (_, map) in std::mem::take(&mut self.acquired) {
+            join(&mut self.others, &map);
+        }
+    }
+    /// A new epoch: what was before is over for whoever learns of it.
+    pub(crate) fn advance(&mut self, warp: usize) {
+        self.clock = self.clock.next_epoch();
+        self.epochs[warp] = self.clock.epoch();
+        self.fenced.clear();
+    }
+    /// What the others brought to a barrier.
+    pub(crate) fn learn(&mut self, epochs: &[u32], others: &Map) {
+        for (mine, theirs) in self.epochs.iter_mut().zip(epochs) {
+            *mine = (*mine).max(*theirs);
+        }
+        join(&mut self.others, others);
+    }
+    pub(crate) fn others(&self) -> &Map {
+        &self.others
+    }
+    /// All that is over for a lane of this block, with what it did itself.
+    fn all(&self, block: u32, thread: u16) -> Map {
+        let lane = u32::from(thread) % 32;
+        let mut out = self.others.clone();
+        self.acquired.iter().filter(|(of, _)| *of == lane).for_each(|(_, map)| join(&mut out, map));
+        let mut epochs = self.epochs.clone();
+        epochs[usize::from(thread) / 32] = self.clock.epoch() - 1;
+        out.entry(block).or_default().join(&Known { epochs, threads: vec![(thread, self.clock)] });
+        out
+    }
+    /// What a store that releases publishes.
+    pub(crate) fn release(&mut self, block: u32, thread: u16) -> Map {
+        let out = self.all(block, thread);
+        self.clock = self.clock.tick();
+        out
+    }
+    /// What a relaxed store publishes: what the lane's last fence does.
+    pub(crate) fn relaxed(&self, thread: u16) -> Map {
+        let lane = u32::from(thread) % 32;
+        self.fenced.iter().find(|(of, _)| *of == lane).map(|(_, map)| map.clone()).unwrap_or_default()
+    }
+    pub(crate) fn acquire(&mut self, lane: u32, map: &Map) {
+        self.acquired.push((lane, map.clone()));
+    }
+    pub(crate) fn see(&mut self, lane: u32, map: &Map) {
+        self.seen.push((lane, map.clone()));
+    }
+    /// Of one lane: acquires what it has seen, and releases what it has done.
+    pub(crate) fn fence(&mut self, block: u32, thread: u16) {
+        let lane = u32::from(thread) % 32;
+        let (mine, rest) = std::mem::take(&mut self.seen).into_iter().partition(|(of, _)| *of == lane);
+        (self.seen, _) = (rest, self.acquired.extend::<Vec<_>>(mine));
+        let all = self.all(block, thread);
+        self.fenced.retain(|(of, _)| *of != lane);
+        self.fenced.push((lane, all));
+    }
+}
