@@ -9,6 +9,7 @@ fn main() {
         threads: std::env::args().nth(1).map_or(256, |s| s.parse().unwrap()),
         known: Known { grid: None, args },
         in_place: vec![],
+        aligned: vec![],
     };
     match tilewright_cuda::compile(&m, &o) {
         Ok(c) => print!("{}", c.printed.text),

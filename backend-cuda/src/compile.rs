@@ -25,6 +25,8 @@ pub struct Options {
     pub known: Known,
     /// Accesses of the optimised module that are checked at launch and failed there: they are checked in place.
     pub in_place: Vec<OpId>,
+    /// By parameter: what divides the addresses of its views, in bytes; 16 where nothing is said.
+    pub aligned: Vec<u32>,
 }
 
 /// A compiled kernel.

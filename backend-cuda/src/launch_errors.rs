@@ -10,6 +10,7 @@ const ARGUMENTS: &str = "TW-E0623";
 const ELSEWHERE: &str = "TW-E0624";
 const SHARED: &str = "TW-E0625";
 const LENGTHS: &str = "TW-E0626";
+const MISALIGNED: &str = "TW-E0628";
 
 pub const CODES: &[CodePage] = &[
     CodePage {
@@ -55,6 +56,12 @@ pub const CODES: &[CodePage] = &[
         page: "`GpuTensor::write` replaces all elements of a tensor on a GPU by those of a host tensor, axis by axis: the lengths \
                must be the same. `gpu.upload` makes a new one of the host tensor's lengths.",
     },
+    CodePage {
+        code: MISALIGNED,
+        title: "an address that no access of 16 bytes can begin at",
+        page: "A launch that is made ready once relies on addresses that are multiples of 16 bytes, as every allocation is. \
+               Launch with a tensor at that address instead, whose alignment is looked at.",
+    },
 ];
 
 /// # Errors
@@ -98,5 +105,10 @@ pub(crate) fn shared(written: usize, other: usize) -> Diagnostics {
 pub(crate) fn lengths(from: &[usize], to: &[usize]) -> Diagnostics {
     Diagnostic::new(LENGTHS, format!("a tensor of lengths {from:?} is copied to one of {to:?}"))
         .next("make a new one: `gpu.upload(&tensor)`")
+        .into()
+}
+pub(crate) fn misaligned(at: u64, to: u32) -> Diagnostics {
+    Diagnostic::new(MISALIGNED, format!("address {at:#x} is no multiple of {to}"))
+        .next("launch with a tensor at that address, or copy it")
         .into()
 }

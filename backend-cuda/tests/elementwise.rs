@@ -295,7 +295,8 @@ fn every_op_assembles_for_every_target() {
     let cases = cases(ALL);
     for target in Target::ALL {
         let text = |case: &Case| {
-            let options = Options { target, threads: 128, known: Known::default(), in_place: Vec::new() };
+            let options =
+                Options { target, threads: 128, known: Known::default(), in_place: Vec::new(), aligned: Vec::new() };
             compile(&parse(&case.tir(true)), &options).unwrap_or_else(|e| panic!("{}: {e}", case.name)).printed.text
         };
         let texts: Vec<String> = cases.iter().map(text).collect();

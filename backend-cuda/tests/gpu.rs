@@ -42,7 +42,13 @@ const ADD: &str = "kernel @add(%x: view<?xf32>, %y: view<?xf32>, %z: view_mut<?x
 ";
 
 fn add(gpu: &Gpu) -> Compiled {
-    let options = Options { target: gpu.target(), threads: 128, known: Known::default(), in_place: Vec::new() };
+    let options = Options {
+        target: gpu.target(),
+        threads: 128,
+        known: Known::default(),
+        in_place: Vec::new(),
+        aligned: Vec::new(),
+    };
     let module = text::parse(ADD, "add.tir").unwrap_or_else(|e| panic!("{e:?}"));
     compile(&module, &options).unwrap_or_else(|e| panic!("{e}"))
 }

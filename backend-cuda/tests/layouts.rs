@@ -11,7 +11,7 @@ fn described(tir: &str, threads: u32) -> String {
     let fact = Fact { lo: 0, hi: i128::from(i64::MAX), divisor: 16 };
     let args = module.params.iter().map(|_| KnownArg::LenFacts(vec![fact; 4])).collect();
     let known = Known { grid: None, args };
-    let options = Options { target: Target::Sm90a, threads, known, in_place: Vec::new() };
+    let options = Options { target: Target::Sm90a, threads, known, in_place: Vec::new(), aligned: Vec::new() };
     layout::describe(&compile(&module, &options).unwrap_or_else(|e| panic!("{e}")))
 }
 

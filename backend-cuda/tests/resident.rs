@@ -177,3 +177,18 @@ fn memory_that_is_written_and_shared_is_refused() {
     ok(scale(&mut device, &mut variants, &module, (&part(0, 64), &mut part(64, 64), 5.0)));
     assert_eq!(download(&mut device, at, 256)[63..66], [1.0, 5.0, 5.0]);
 }
+#[test]
+fn memory_at_any_element_is_read_as_wide_as_its_address_allows() {
+    let (mut device, mut variants, module) = (Counted::new(), Variants::default(), module());
+    let elements: Vec<f32> = (0..256).map(|i| i as f32).collect();
+    let (_, from) = upload(&mut device, &elements);
+    let (_, to) = upload(&mut device, &[0.0; 256]);
+    let part = |at: Address, from: u64| Tensor::<f32, 1>::resident([64], Arc::new(At(Address(at.0 + 4 * from), HERE)));
+    device.asked();
+    for (first, new) in [(0, 1), (1, 1), (2, 1), (3, 1), (4, 0), (64, 0)] {
+        ok(scale(&mut device, &mut variants, &module, (&part(from, first), &mut part(to, first + 1), 2.0)));
+        assert_eq!(device.asked()[0], new, "from element {first}");
+        let scaled = &download(&mut device, to, 256)[first as usize + 1..][..64];
+        assert_eq!(scaled, (first..first + 64).map(|i| 2.0 * i as f32).collect::<Vec<_>>());
+    }
+}

@@ -28,7 +28,13 @@ fn kernel() -> Arc<Compiled> {
 }
 ";
     let module = text::parse(tir, "scale.tir").unwrap_or_else(|e| panic!("{e:?}"));
-    let options = Options { target: Target::Sm90a, threads: 128, known: Known::default(), in_place: Vec::new() };
+    let options = Options {
+        target: Target::Sm90a,
+        threads: 128,
+        known: Known::default(),
+        in_place: Vec::new(),
+        aligned: Vec::new(),
+    };
     Arc::new(compile(&module, &options).unwrap_or_else(|e| panic!("{e}")))
 }
 fn launched(blocks: u32) -> Launched {

@@ -5,6 +5,7 @@ use tilewright_core::elem::{ElemType, Kind};
 use tilewright_core::ir::Literal;
 use tilewright_core::launch::{Arg, Ready};
 use tilewright_core::passes::facts::{Fact, Known, KnownArg, range};
+use tilewright_core::tensor::AnyTensor;
 
 /// Numbers are told apart by this power of two at most: 16 bytes of the smallest element.
 const MAX_DIVISOR: u64 = 16;
@@ -19,8 +20,8 @@ enum OfArg {
     Integer { elem: ElemType, divisor: u64 },
     /// A float or truth value.
     Other,
-    /// The same of a tensor's lengths.
-    View { divisors: Vec<u64> },
+    /// The same of a tensor's lengths, and of its address.
+    View { divisors: Vec<u64>, aligned: u32 },
 }
 
 impl Class {
@@ -31,15 +32,26 @@ impl Class {
     pub fn known(&self) -> Known {
         Known { grid: None, args: self.0.iter().map(OfArg::known).collect() }
     }
+    /// By parameter: what divides the address of its view.
+    pub fn aligned(&self) -> Vec<u32> {
+        let aligned = |arg: &OfArg| match arg {
+            OfArg::View { aligned, .. } => *aligned,
+            OfArg::Integer { .. } | OfArg::Other => ALIGNED,
+        };
+        self.0.iter().map(aligned).collect()
+    }
 }
 
 impl OfArg {
     fn of(arg: &Arg<'_>) -> OfArg {
-        let view = |dims: &[usize]| OfArg::View { divisors: dims.iter().map(|n| divisor(*n as u64)).collect() };
+        let view = |t: &AnyTensor| {
+            let divisors = t.dims.iter().map(|n| divisor(*n as u64)).collect();
+            OfArg::View { divisors, aligned: alignment(t) }
+        };
         match arg {
             Arg::Scalar(lit) => OfArg::scalar(*lit),
-            Arg::View(t) => view(&t.dims),
-            Arg::ViewMut(t) => view(&t.dims),
+            Arg::View(t) => view(t),
+            Arg::ViewMut(t) => view(t),
         }
     }
     fn scalar(lit: Literal) -> OfArg {
@@ -55,13 +67,21 @@ impl OfArg {
                 None => KnownArg::Nothing,
             },
             OfArg::Other => KnownArg::Nothing,
-            OfArg::View { divisors } => {
+            OfArg::View { divisors, .. } => {
                 let fact = |d: &u64| Fact { lo: 0, hi: i128::from(i64::MAX), divisor: u128::from(*d) };
                 KnownArg::LenFacts(divisors.iter().map(fact).collect())
             }
         }
     }
 }
+
+/// What divides the address of a tensor's first element, in bytes. What a device allocates is aligned to more than any
+/// access needs; memory that comes from elsewhere may not be.
+pub(super) fn alignment(t: &AnyTensor) -> u32 {
+    t.resident.as_ref().map_or(ALIGNED, |at| ALIGNED.min(1 << at.address().trailing_zeros().min(31)))
+}
+/// Bytes of the widest access.
+pub(super) const ALIGNED: u32 = 16;
 
 /// 0 is a multiple of everything.
 fn divisor(n: u64) -> u64 {

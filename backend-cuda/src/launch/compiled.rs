@@ -14,8 +14,8 @@ use tilewright_core::passes::facts::Known;
 /// It does not compile.
 pub fn compile_for(launch: &Ready<'_>, target: Target) -> Result<Compiled, Diagnostics> {
     let threads = launch.config.threads.unwrap_or(DEFAULT_THREADS);
-    let known = Class::of(launch).known();
-    let options = |in_place| Options { target, threads, known: known.clone(), in_place };
+    let class = Class::of(launch);
+    let options = |in_place| Options { target, threads, known: class.known(), in_place, aligned: class.aligned() };
     let first = compile(&launch.module, &options(Vec::new()))?;
     match first.checks.fail_at(&first.module, &Known::of(launch)) {
         failed if failed.is_empty() => Ok(first),

@@ -1,6 +1,7 @@
 //! A launch over memory that is on the device already, made ready once and queued any number of times.
 
 use super::args::{Bound, bytes_of};
+use super::class::ALIGNED;
 use super::device::{Address, Device};
 use super::host::Outcome;
 use super::observed::Observed;
@@ -49,6 +50,9 @@ pub fn resident<D: Device>(
     launch: &Ready<'_>,
     views: &[Address],
 ) -> Result<Resident<D::Loaded>, Diagnostics> {
+    if let Some(at) = views.iter().find(|at| !at.0.is_multiple_of(u64::from(ALIGNED))) {
+        return Err(errors::misaligned(at.0, ALIGNED));
+    }
     let (grid, mut views) = (launch.config.grid, views.iter());
     let programs = errors::programs(grid)?;
     let (compiled, loaded) = variants.get(device, launch)?;

@@ -1,7 +1,7 @@
 //! The variants of kernels that a device has loaded. A launch that is like an earlier one finds its variant by its numbers
 //! alone: nothing of the module is looked at, and nothing is allocated.
 
-use super::class::Class;
+use super::class::{Class, alignment};
 use super::device::Device;
 use crate::compile::{Compiled, Options, compile};
 use crate::launch_errors as errors;
@@ -64,23 +64,24 @@ struct Seen<L> {
 #[derive(Clone, Debug, PartialEq)]
 enum Numbers {
     Scalar(Literal),
-    Dims(Vec<usize>),
+    /// Lengths, and what divides the address.
+    View(Vec<usize>, u32),
 }
 
 impl Numbers {
     fn of(arg: &Arg<'_>) -> Numbers {
         match arg {
             Arg::Scalar(lit) => Numbers::Scalar(*lit),
-            Arg::View(t) => Numbers::Dims(t.dims.clone()),
-            Arg::ViewMut(t) => Numbers::Dims(t.dims.clone()),
+            Arg::View(t) => Numbers::View(t.dims.clone(), alignment(t)),
+            Arg::ViewMut(t) => Numbers::View(t.dims.clone(), alignment(t)),
         }
     }
     fn are(&self, arg: &Arg<'_>) -> bool {
         match (self, arg) {
             (Numbers::Scalar(a), Arg::Scalar(b)) => a == b,
-            (Numbers::Dims(a), Arg::View(t)) => *a == t.dims,
-            (Numbers::Dims(a), Arg::ViewMut(t)) => *a == t.dims,
-            (Numbers::Scalar(_), Arg::View(_) | Arg::ViewMut(_)) | (Numbers::Dims(_), Arg::Scalar(_)) => false,
+            (Numbers::View(a, by), Arg::View(t)) => *a == t.dims && *by == alignment(t),
+            (Numbers::View(a, by), Arg::ViewMut(t)) => *a == t.dims && *by == alignment(t),
+            (Numbers::Scalar(_), Arg::View(_) | Arg::ViewMut(_)) | (Numbers::View(..), Arg::Scalar(_)) => false,
         }
     }
 }
@@ -156,8 +157,8 @@ impl<L> Variants<L> {
         if let Some(variant) = self.of.get(key) {
             return Ok(variant.clone());
         }
-        let (known, in_place) = (key.class.known(), key.in_place.clone());
-        let options = Options { target: device.target(), threads: key.threads, known, in_place };
+        let (known, aligned, in_place) = (key.class.known(), key.class.aligned(), key.in_place.clone());
+        let options = Options { target: device.target(), threads: key.threads, known, in_place, aligned };
         let compiled = Arc::new(compile(module, &options)?);
         let loaded = Arc::new(device.load(compiled.clone())?);
         let variant = Variant { module: module.clone(), compiled, loaded };

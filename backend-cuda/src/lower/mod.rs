@@ -107,7 +107,7 @@ type Done = Result<(), Fault>;
 /// Ops that have no lowering, tiles that do not fit.
 pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, Diagnostics> {
     let prover = Prover::new(m, &options.known);
-    let vector = |op: OpId| memory::vector(m, &prover, op);
+    let vector = |op: OpId| memory::vector(m, &prover, &options.aligned, op);
     let layouts = layout::infer(m, options.threads, &vector);
     let mut checked = vec![false; m.num_ops()];
     for check in &checks.0 {

@@ -184,9 +184,9 @@ impl Lower<'_> {
         CacheHint { read_only, no_l1: true, policy: Some(policy) }
     }
     fn width(&self, id: OpId, layout: &RegLayout) -> Width {
-        let most = layout.vector() as usize;
-        let aligned = (vector(self.m, self.prover, id) as usize).min(most);
-        Width { aligned, together: (width::together(self.m, self.prover, id) as usize).min(aligned) }
+        let (most, addresses) = (layout.vector() as usize, &self.options.aligned);
+        let aligned = (vector(self.m, self.prover, addresses, id) as usize).min(most);
+        Width { aligned, together: (width::together(self.m, self.prover, addresses, id) as usize).min(aligned) }
     }
     pub(super) fn scalar_reg(&mut self, v: ValueId) -> Result<Reg, Fault> {
         Ok(match self.scalar(v)? {

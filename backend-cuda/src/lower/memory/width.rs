@@ -2,23 +2,24 @@
 //! or not at all.
 
 use tilewright_core::ir::ops::Access;
-use tilewright_core::ir::{Dims, Module, Op, OpId, Type};
+use tilewright_core::ir::{Def, Dims, Module, Op, OpId, Type};
 use tilewright_core::passes::bounds::Prover;
 use tilewright_core::passes::facts::Facts;
 
 /// Bytes that one instruction moves for a thread. Memory from a device's allocator is aligned to more.
 const MAX_BYTES: u64 = 16;
 
-/// Elements that are aligned together: a power of two. The author's hint can only lower it.
-pub fn vector(m: &Module, prover: &Prover<'_>, op: OpId) -> u32 {
-    width(m, op, |at, dims| aligned(m, prover.facts(), at, dims))
+/// Elements that are aligned together: a power of two. The author's hint can only lower it. `addresses`: by parameter,
+/// what divides the addresses of its views.
+pub fn vector(m: &Module, prover: &Prover<'_>, addresses: &[u32], op: OpId) -> u32 {
+    width(m, addresses, op, |at, dims| aligned(m, prover.facts(), at, dims))
 }
 /// Of these, the elements that exist together.
-pub fn together(m: &Module, prover: &Prover<'_>, op: OpId) -> u32 {
-    width(m, op, |at, dims| gcd(aligned(m, prover.facts(), at, dims), ends(m, prover.facts(), at, dims)))
+pub fn together(m: &Module, prover: &Prover<'_>, addresses: &[u32], op: OpId) -> u32 {
+    width(m, addresses, op, |at, dims| gcd(aligned(m, prover.facts(), at, dims), ends(m, prover.facts(), at, dims)))
 }
 
-fn width(m: &Module, op: OpId, divisor: impl Fn(&Access, Dims) -> u128) -> u32 {
+fn width(m: &Module, addresses: &[u32], op: OpId, divisor: impl Fn(&Access, Dims) -> u128) -> u32 {
     let data = m.op(op);
     let (Some(at), Some(ty)) = (data.op.access(), moved(m, op)) else { return 1 };
     let Some(dims) = ty.dims().filter(|dims| dims.rank() > 0) else { return 1 };
@@ -27,7 +28,11 @@ fn width(m: &Module, op: OpId, divisor: impl Fn(&Access, Dims) -> u128) -> u32 {
         return 1;
     }
     let hint = at.vec.unwrap_or(u32::MAX).max(1);
-    let most = (MAX_BYTES / ty.elem().bytes()).min(u64::from(hint)) as u32;
+    let bytes = match m.def(at.view) {
+        Def::Param(param) => addresses.get(param as usize).map_or(MAX_BYTES, |by| MAX_BYTES.min(u64::from(*by))),
+        Def::Const(_) | Def::Result(..) | Def::Arg(..) => MAX_BYTES,
+    };
+    let most = (bytes / ty.elem().bytes()).min(u64::from(hint)) as u32;
     let divisor = divisor(at, dims);
     let mut width = 1;
     while width * 2 <= most && divisor.is_multiple_of(u128::from(width) * 2) {

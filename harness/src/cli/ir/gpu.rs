@@ -44,7 +44,13 @@ pub(super) fn of_kernel(instance: &Instance, matches: &ArgMatches) -> Result<Mad
 /// What does not compile.
 pub(super) fn of_file(module: &Module, matches: &ArgMatches) -> Result<Made, Diagnostics> {
     let threads = threads(matches).unwrap_or(DEFAULT_THREADS);
-    let options = Options { target: args::arch(matches), threads, known: Known::default(), in_place: Vec::new() };
+    let options = Options {
+        target: args::arch(matches),
+        threads,
+        known: Known::default(),
+        in_place: Vec::new(),
+        aligned: Vec::new(),
+    };
     Ok(Made { compiled: compile(module, &options)?, grid: None, tracing: None })
 }
 
