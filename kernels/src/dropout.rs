@@ -2,16 +2,19 @@
 //! x, y: `n` numbers of f16, bf16 or f32.  Contract: 0 <= p < 1; any n, any grid: the choice depends on the seed and on i alone.
 //! Work: n elements read and as many written, a quarter of a Philox block each.  Tolerance: row `elementwise` of the one table.
 
+use crate::config::{ANY_NUMBER, Share};
 use crate::contract::number;
 use crate::philox::{philox, unit};
 use crate::to_f64;
 use ndarray::Array1;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
 /// Counters a program takes at once: each gives four words, for four elements.
 pub const BLOCK: usize = 256;
+/// A block of counters a program: few threads, each with four vectors of its elements in flight.
+pub const GPU: Share = Share { bytes_per_thread: 64, most: ANY_NUMBER };
 
 /// Element `4 N b + N u + j` takes word u of counter `N b + j`. `scale`: `1 / (1 - p)`.
 #[kernel]
@@ -92,22 +95,24 @@ struct DropoutCase<T> {
     p: f32,
     scale: f32,
     seed: u32,
+    target: Target,
 }
 
 impl<T: Float> DropoutCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let n = [s.integer("n")?];
         let p = number("p", s.number("p")?, 0.0..1.0)?;
         let seed = u32::try_from(s.integer("mask-seed")?).unwrap_or(u32::MAX);
         let (x, y) = (inputs.uniform("x", n, -4.0..4.0), inputs.output(n));
-        Ok(Box::new(DropoutCase::<T> { x, y, p, scale: 1.0 / (1.0 - p), seed }))
+        Ok(Box::new(DropoutCase::<T> { x, y, p, scale: 1.0 / (1.0 - p), seed, target: limits.target }))
     }
 }
 
 impl<T: Float> Case for DropoutCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let kernel = dropout::<T, BLOCK>;
-        Ok(kernel(&self.x, &mut self.y, self.p, self.scale, self.seed).grid(Grid::cubes(1).pes(8)))
+        let ([n], block) = (self.x.dims(), 4 * BLOCK);
+        let launch = dropout::<T, BLOCK>(&self.x, &mut self.y, self.p, self.scale, self.seed);
+        Ok(GPU.launch(launch, self.target, n.div_ceil(block), block * T::ELEM.bytes() as usize))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let x = to_f64(&self.x).to_vec();

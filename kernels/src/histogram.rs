@@ -3,14 +3,17 @@
 //! Each program counts its elements in scratch, some bins at a time, and adds each count to memory once, by an atomic.
 //! Any n, any bins, any grid.  Work: n bins comparisons; elements are read `bins / 64` times.  Tolerance: exact.
 
+use crate::config::{SMS, Share};
 use crate::to_f64;
 use ndarray::Array1;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
 /// Elements compared at once, and the bins they are compared with.
 pub const BLOCK: [usize; 2] = [256, 64];
+/// 64 comparisons a thread at once; few programs, because each adds to every bin.
+pub const GPU: Share = Share { bytes_per_thread: 256, most: 2 * SMS };
 
 #[kernel]
 pub fn histogram<T: Int, const N: usize, const B: usize>(x: View<T, 1>, counts: ViewMut<T, 1>) {
@@ -66,8 +69,8 @@ pub const HISTOGRAM: KernelDef = KernelDef {
         let case = s.pick::<MakeCase>(
             "elem",
             &[
-                ("i32", |s, inputs, _| HistogramCase::<i32>::boxed(s, inputs, -0.125)),
-                ("u32", |s, inputs, _| HistogramCase::<u32>::boxed(s, inputs, 0.0)),
+                ("i32", |s, inputs, on| HistogramCase::<i32>::boxed(s, inputs, -0.125, on)),
+                ("u32", |s, inputs, on| HistogramCase::<u32>::boxed(s, inputs, 0.0, on)),
             ],
         )?;
         case(s, inputs, limits)
@@ -77,23 +80,26 @@ pub const HISTOGRAM: KernelDef = KernelDef {
 struct HistogramCase<T> {
     x: Tensor<T, 1>,
     counts: Tensor<T, 1>,
+    target: Target,
 }
 
 impl<T: Int> HistogramCase<T> {
     /// `low`: the smallest element of spread values, as a share of the bins.
-    fn boxed(s: &Settings, inputs: Inputs, low: f64) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, low: f64, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (n, bins) = (s.integer("n")?, s.integer("bins")?);
         let middle = (bins / 2) as f64;
         let spread = (bins as f64 * low, bins as f64 * (1.25 + low));
         let numbers = s.pick("values", &[("spread", spread), ("one-bin", (middle, middle))])?;
         let x = inputs.uniform("x", [n], numbers.0..numbers.1);
-        Ok(Box::new(HistogramCase::<T> { x, counts: inputs.zeros([bins]) }))
+        Ok(Box::new(HistogramCase::<T> { x, counts: inputs.zeros([bins]), target: limits.target }))
     }
 }
 
 impl<T: Int> Case for HistogramCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        Ok(histogram::<T, { BLOCK[0] }, { BLOCK[1] }>(&self.x, &mut self.counts).grid(Grid::cubes(1).pes(8)))
+        let ([n], [block, bins]) = (self.x.dims(), BLOCK);
+        let launch = histogram::<T, { BLOCK[0] }, { BLOCK[1] }>(&self.x, &mut self.counts);
+        Ok(GPU.launch(launch, self.target, n.div_ceil(block), block * bins * T::ELEM.bytes() as usize))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let [bins] = self.counts.dims();

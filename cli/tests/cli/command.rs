@@ -16,14 +16,14 @@ fn an_unknown_kernel_is_told_with_the_nearest_one() {
     assert_snapshot!(wrong(1, "run gqa_decod"), @r"
     error[TW-E0801]: no kernel `gqa_decod`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum
+     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `gqa_decode`?
      = more: tilewright explain TW-E0801
     ");
     assert_snapshot!(wrong(1, "ir softmax:rows=3 --loc"), @r"
     error[TW-E0801]: no kernel `softmax`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum
+     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `row_softmax`?
      = more: tilewright explain TW-E0801
     ");
@@ -46,7 +46,7 @@ fn a_command_without_its_kernel_says_which_there_are() {
     assert_snapshot!(wrong(1, "run --seed 3"), @r"
     error[TW-E0801]: `run` needs a kernel
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum
+     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: run gqa_decode
      = more: tilewright explain TW-E0801
     ");
@@ -280,9 +280,9 @@ fn a_broken_launch_contract_names_the_clause_and_the_fix() {
 fn tensors_that_no_memory_holds_are_refused_before_they_are_made() {
     assert_snapshot!(wrong(1, "run vector_add --n 2147483648"), @r"
     error[TW-E0503]: axis 0 of `x` has 2147483648 places, and the kernel asks for its length as an i32
-      --> kernels/src/vector_add.rs:17:35
+      --> kernels/src/vector_add.rs:22:35
        |
-    17 |     for i in (program_id() * N..x.len(Axis::<0>)).step_by(num_programs() * N) {
+    22 |     for i in (program_id() * N..x.len(Axis::<0>)).step_by(num_programs() * N) {
        |                                   ^^^ its length is asked for here
        |
        = next: pass the length as a `Scalar<i64>` parameter

@@ -6,6 +6,7 @@ mod command;
 mod examples;
 mod outputs;
 mod pages;
+mod ptxas;
 mod readme;
 mod support;
 mod sweep;

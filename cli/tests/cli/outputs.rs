@@ -111,8 +111,8 @@ fn any_kernel_runs_on_several_cubes() {
         .filter_map(|l| l.split(':').next())
         .collect::<std::collections::BTreeSet<_>>()
     {
-        // Decode and the two kernels with `--cubes` have a grid that their tensors follow.
-        if !["gqa_decode", "persistent_matmul", "prefix_sum"].contains(&kernel) {
+        // These have a grid that their tensors follow.
+        if !["gqa_decode", "persistent_matmul", "prefix_sum", "read_contiguous", "read_slabs"].contains(&kernel) {
             let run = tilewright(&format!("run {kernel} --grid 2x8 --timing-only --json"));
             assert_eq!(run.code, 0, "{kernel}: {}", run.err);
         }

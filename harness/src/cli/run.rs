@@ -6,7 +6,7 @@ use super::{Cell, Command, Common, Context, Facts, Failure, Format, Outcome, She
 use crate::inputs::Inputs;
 use crate::registry::{Agreement, Kernels};
 use crate::runtime::{Report, Runtime};
-use crate::target::Target;
+use crate::target::{Arch, Target};
 use clap::ArgMatches;
 use tilewright_core::launch::{Backend, Grid};
 use tilewright_sim::fidelity::Choice;
@@ -20,14 +20,15 @@ impl Command for Run {
     fn flags(&self, command: clap::Command, kernels: &Kernels) -> clap::Command {
         let target = args::target_arg().default_value(Target::Sim.name());
         let all = args::machine_args().into_iter().chain(args::output_args()).chain(args::launch_args());
-        let all = all.chain([args::seed_arg(), args::no_check_arg(), target]).map(|arg| arg.global(true));
+        let arch = args::arch_arg().help("What the emulator emulates");
+        let all = all.chain([args::seed_arg(), args::no_check_arg(), target, arch]).map(|arg| arg.global(true));
         pick::with_kernels(command.about("Run a kernel on random data and check its values").args(all), kernels)
     }
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
         let Some((name, sub)) = matches.subcommand() else { return Err(pick::no_kernel("run", cx.kernels)) };
         let instance = pick::instance(name, sub, cx.kernels)?;
         let options = Options::of(sub)?;
-        let mut runtime = Runtime::on(options.target, &options.common.open_machine()?)?;
+        let mut runtime = Runtime::on(options.target, &options.common.open_machine()?, options.arch)?;
         if options.timing_only {
             runtime = runtime.timing_only()?;
         }
@@ -69,6 +70,8 @@ impl Command for Run {
 /// The flags of `run`, read.
 struct Options {
     target: Target,
+    /// What the emulator emulates.
+    arch: Arch,
     grid: Option<Grid>,
     queue_depth: Option<u32>,
     threads: Option<u32>,
@@ -86,6 +89,7 @@ impl Options {
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
         Ok(Options {
             target: matches.get_one::<Target>("target").copied().unwrap_or(Target::Sim),
+            arch: args::arch(matches),
             grid: args::grid(matches)?,
             queue_depth: matches.get_one::<u32>("queue-depth").copied(),
             threads: matches.get_one::<u32>("threads").copied(),

@@ -5,7 +5,7 @@ use super::{Cell, Command, Common, Context, Failure, Format, Outcome, Progress, 
 use crate::inputs::Inputs;
 use crate::registry::{Agreement, Instance, Kernels};
 use crate::runtime::{Runtime, machine_facts};
-use crate::target::Target;
+use crate::target::{Arch, Target};
 use clap::{Arg, ArgMatches};
 use std::collections::BTreeMap;
 use tilewright_core::diag::Diagnostics;
@@ -29,13 +29,15 @@ impl Command for Verify {
                 args::seed_arg(),
                 args::no_check_arg(),
                 args::target_arg().help("One backend [default: all that are present]"),
+                args::arch_arg().help("What the emulator emulates"),
             ])
     }
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
         let common = Common::of(matches);
         let words: Vec<&String> = matches.get_many("kernel").unwrap_or_default().collect();
         let instances = if words.is_empty() { cx.kernels.instances() } else { cx.kernels.chosen(&words)? };
-        let (mut backends, missing) = backends(matches.get_one::<Target>("target").copied(), &common)?;
+        let (mut backends, missing) =
+            backends(matches.get_one::<Target>("target").copied(), args::arch(matches), &common)?;
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
         let first = !matches.get_flag("no-check");
 
@@ -46,15 +48,17 @@ impl Command for Verify {
             for backend in &mut backends {
                 let result = check(instance, backend, seed, first);
                 count.add(backend.target(), &result);
-                rows(instance, backend.target(), &result).iter().try_for_each(|row| sheet.row(row))?;
+                rows(instance, backend, &result).iter().try_for_each(|row| sheet.row(row))?;
                 wrong.0.extend(result.failure().into_iter().flat_map(|e| e.0));
                 progress.step(&format!("{instance} on {}", backend.target()));
             }
         }
         drop(progress);
-        let inputs = ("inputs".to_string(), format!("random, seed {seed}"));
-        let facts = [inputs].into_iter().chain(machine_facts(&common.open_machine()?, &FieldSet::default()));
-        sheet.end(&facts.collect())?;
+        let mut facts = vec![("inputs".to_string(), format!("random, seed {seed}"))];
+        if backends.iter().any(|backend| backend.target() == Target::Sim) {
+            facts.extend(machine_facts(&common.open_machine()?, &FieldSet::default()));
+        }
+        sheet.end(&facts)?;
         count.skipped.extend(missing.into_iter().map(|missing| (missing, instances.len())));
         count.tell(common.format, cx)?;
         if count.disagree > 0 {
@@ -66,17 +70,17 @@ impl Command for Verify {
     }
 }
 
-const COLUMNS: [&str; 6] = ["instance", "target", "output", "tolerance", "worst", "result"];
+const COLUMNS: [&str; 7] = ["instance", "target", "device", "output", "tolerance", "worst", "result"];
 
 /// The backends to verify on, and those that are not there, with the reason.
-fn backends(wanted: Option<Target>, common: &Common) -> Result<(Vec<Runtime>, Vec<Skipped>), Failure> {
+fn backends(wanted: Option<Target>, arch: Arch, common: &Common) -> Result<(Vec<Runtime>, Vec<Skipped>), Failure> {
     let machine = common.open_machine()?;
     if let Some(target) = wanted {
-        return Ok((vec![Runtime::on(target, &machine)?.check_races()], Vec::new()));
+        return Ok((vec![Runtime::on(target, &machine, arch)?.check_races()], Vec::new()));
     }
     let (mut present, mut missing) = (Vec::new(), Vec::new());
     for target in Target::ALL {
-        match Runtime::on(target, &machine) {
+        match Runtime::on(target, &machine, arch) {
             Ok(backend) => present.push(backend.check_races()),
             Err(why) => missing.push((target.name(), reason(&why))),
         }
@@ -123,8 +127,9 @@ fn values(instance: &Instance, backend: &mut Runtime, seed: u64, first: bool) ->
     case.check()
 }
 
-fn rows(instance: &Instance, target: Target, result: &Checked) -> Vec<Vec<Cell>> {
-    let row = |rest: [Cell; 4]| [instance.to_string().into(), target.name().into()].into_iter().chain(rest).collect();
+fn rows(instance: &Instance, on: &Runtime, result: &Checked) -> Vec<Vec<Cell>> {
+    let first = || [instance.to_string().into(), on.target().name().into(), on.device().into()];
+    let row = |rest: [Cell; 4]| first().into_iter().chain(rest).collect();
     match result {
         Checked::Outputs(outputs) => outputs
             .iter()

@@ -33,6 +33,10 @@ impl<D: Device> Gpu<D> {
     pub fn new(device: D) -> Gpu<D> {
         Gpu { device, variants: Variants::default(), prints: Vec::new() }
     }
+    /// `NVIDIA H200, sm_90a`.
+    pub(super) fn device_name(&self) -> String {
+        format!("{}, {}", self.device.name(), self.device.target())
+    }
     pub(super) fn execute(&mut self, target: Target, launch: Ready<'_>) -> Result<GpuReport, Diagnostics> {
         self.prints.clear();
         let outcome = execute(&mut self.device, &mut self.variants, launch)?;

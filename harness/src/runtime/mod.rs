@@ -86,16 +86,16 @@ impl Runtime {
     pub fn gpu(gpu: driver::Gpu) -> Runtime {
         Runtime::Cuda(Box::new(Gpu::new(gpu)))
     }
-    /// The backend of a target.
+    /// The backend of a target; `arch` is what the emulator emulates.
     ///
     /// # Errors
     /// It is not there.
-    pub fn on(target: Target, machine: &Machine) -> Result<Runtime, Diagnostics> {
+    pub fn on(target: Target, machine: &Machine, arch: Arch) -> Result<Runtime, Diagnostics> {
         match target {
             Target::Sim => Ok(Runtime::sim_with(machine.clone())),
             Target::Reference => Ok(Runtime::reference()),
             Target::Cuda => Runtime::cuda(),
-            Target::PtxEmu => Ok(Runtime::ptx_emu(Arch::Sm90a)),
+            Target::PtxEmu => Ok(Runtime::ptx_emu(arch)),
         }
     }
     /// The same without data: time alone.
@@ -154,6 +154,15 @@ impl Runtime {
             Runtime::Reference(_) => Target::Reference,
             Runtime::PtxEmu(_) => Target::PtxEmu,
             Runtime::Cuda(_) => Target::Cuda,
+        }
+    }
+    /// What stands behind it, as results name it.
+    pub fn device(&self) -> String {
+        match self {
+            Runtime::Sim(sim) => sim.machine.name.to_string(),
+            Runtime::Reference(_) => "interpreter".to_string(),
+            Runtime::PtxEmu(gpu) => gpu.device_name(),
+            Runtime::Cuda(gpu) => gpu.device_name(),
         }
     }
     /// What a launch contract needs to know of the place where the kernel will run.
