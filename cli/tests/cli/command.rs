@@ -30,13 +30,13 @@ fn an_unknown_kernel_is_told_with_the_nearest_one() {
     assert_snapshot!(wrong(1, "verify vectoradd matmull"), @r"
     error[TW-E0801]: no kernel `vectoradd`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum
+     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `vector_add`?
      = more: tilewright explain TW-E0801
 
     error[TW-E0801]: no kernel `matmull`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum
+     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `matmul`?
      = more: tilewright explain TW-E0801
     ");
