@@ -1,12 +1,12 @@
 //! Command lines of the whole `tilewright` program, in this process, their output thrown away. They end where arguments
 //! are read, or soon after: what would run a kernel names a machine that does not exist, or is tiny and timed only.
 
-use crate::mutate::Source;
 use crate::{Answer, Input};
 use std::ffi::OsString;
 use tilewright_cli::app;
 use tilewright_core::diag::{Color, render};
 use tilewright_harness::cli::Failure;
+use tilewright_test_random::Source;
 
 const COMMANDS: [&str; 9] = ["run", "ir", "verify", "explain", "sweep", "bench", "help", "run", "ir"];
 const WORDS: [&str; 62] = [
@@ -74,14 +74,14 @@ const WORDS: [&str; 62] = [
     "--runs",
 ];
 
-pub fn input(from: &mut Source) -> Input {
+pub fn input(from: &mut Source<'_>) -> Input {
     let args = if from.once_in(16) { tiny(from) } else { stopped(from) };
     let shown = format!("{args:?}");
     let args = std::iter::once("tilewright".to_string()).chain(args).map(OsString::from).collect();
     Input { shown, check: Box::new(move || check(args)) }
 }
 /// Any arguments; what runs a kernel meets a machine that is not there.
-fn stopped(from: &mut Source) -> Vec<String> {
+fn stopped(from: &mut Source<'_>) -> Vec<String> {
     let command = if from.once_in(12) { from.one_of(&WORDS) } else { from.one_of(&COMMANDS) };
     let mut args = vec![command.to_string()];
     for _ in 0..from.below(7) {
@@ -92,7 +92,7 @@ fn stopped(from: &mut Source) -> Vec<String> {
     }
     args
 }
-fn word(from: &mut Source) -> String {
+fn word(from: &mut Source<'_>) -> String {
     match from.below(6) {
         0 => from.number(),
         1 => {
@@ -104,7 +104,7 @@ fn word(from: &mut Source) -> String {
     }
 }
 /// A kernel so small that any launch of it is over at once.
-fn tiny(from: &mut Source) -> Vec<String> {
+fn tiny(from: &mut Source<'_>) -> Vec<String> {
     let mut args = vec!["run".to_string(), "vector_add".to_string(), format!("--n={}", from.below(300))];
     args.push("--timing-only".to_string());
     for _ in 0..from.below(3) {

@@ -1,20 +1,18 @@
 //! Inputs from anywhere: `.tir` texts, machine files, arguments. Each is read, or refused with a code; nothing panics,
 //! takes longer than a second, or more memory than a GiB.
 //!
-//! `mutate`: how a text is damaged. `tir`, `machine`, `flags`: the targets. A run is a pure function of its seed, so a
+//! `tir`, `machine`, `flags`, `modules`: the targets; how inputs are made is in `tests/random`. A run is a pure function of its seed, so a
 //! find is shown again by `--seed` and the number of the input (`--skip`). `main.rs` is the long version,
 //! `tests/short.rs` the one that always runs.
 
 mod flags;
 mod machine;
-mod mutate;
+mod modules;
 mod tir;
 
-use mutate::Source;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
+use tilewright_test_random::Source;
 
 /// What one input may take.
 pub const MAX_TIME: Duration = Duration::from_secs(1);
@@ -30,17 +28,20 @@ pub enum Target {
     Machine,
     /// Command lines.
     Flags,
+    /// Modules in memory, through all that takes one.
+    Modules,
 }
 
 impl Target {
-    pub const ALL: [Target; 3] = [Target::Tir, Target::Machine, Target::Flags];
+    pub const ALL: [Target; 4] = [Target::Tir, Target::Machine, Target::Flags, Target::Modules];
 
     /// An input, and what is wrong with how it was taken.
-    fn input(self, from: &mut Source) -> Input {
+    fn input(self, from: &mut Source<'_>) -> Input {
         match self {
             Target::Tir => tir::input(from),
             Target::Machine => machine::input(from),
             Target::Flags => flags::input(from),
+            Target::Modules => modules::input(from),
         }
     }
 }
@@ -108,7 +109,7 @@ pub fn run(target: Target, seed: u64, skip: u64, count: u64) -> Tally {
     let begin = Instant::now();
     let mut tally = Tally::default();
     for number in skip..skip + count {
-        let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        let mut source = Source::seeded(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let Input { shown, check } = target.input(&mut source);
         let start = Instant::now();
         let answer = panic::catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|p| Err(panicked(p.as_ref())));

@@ -1,10 +1,10 @@
 //! Machine files and `--set`: the shipped machine damaged, small files that extend it, and values of every spelling.
 
-use crate::mutate::Source;
 use crate::{Answer, Input};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use tilewright_sim::machine::{FieldId, Machine};
+use tilewright_test_random::Source;
 
 const AHBM: &str = include_str!("../../machines/ahbm.toml");
 const WORDS: [&str; 44] = [
@@ -63,7 +63,7 @@ static FIELDS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
     FieldId::all().map(|id| (id.path(), ahbm.show(id))).collect()
 });
 
-pub fn input(from: &mut Source) -> Input {
+pub fn input(from: &mut Source<'_>) -> Input {
     let text = if from.once_in(2) {
         let base = if from.once_in(3) { "extends = \"ahbm\"\n[hbm]\nslice_rate = \"256 GB/s\"\n" } else { AHBM };
         Some(from.damaged(base, &WORDS))
@@ -76,7 +76,7 @@ pub fn input(from: &mut Source) -> Input {
 }
 
 /// `section.field=value`, more or less.
-fn set(from: &mut Source) -> String {
+fn set(from: &mut Source<'_>) -> String {
     let (field, shipped) = &FIELDS[from.below(FIELDS.len())];
     let other = format!("{}{}", from.number(), from.one_of(&UNITS));
     let plain = format!("{field}={}", if from.once_in(2) { shipped } else { &other });

@@ -1,11 +1,11 @@
 //! `.tir` texts: the shipped ones and those of the shipped kernels, damaged.
 
-use crate::mutate::Source;
 use crate::{Answer, Input};
 use std::ffi::OsString;
 use std::sync::LazyLock;
 use tilewright_core::diag::{Color, Diagnostics, render};
 use tilewright_core::ir::text::{parse, print, print_with_locs, read};
+use tilewright_test_random::{Source, TIR_WORDS};
 
 const FILES: [&str; 8] = [
     include_str!("../../tests/tir/every_op.tir"),
@@ -17,67 +17,6 @@ const FILES: [&str; 8] = [
     include_str!("../../tests/tir/errors/shapes.tir"),
     include_str!("../../dsl-core/benches/decode.tir"),
 ];
-const WORDS: [&str; 58] = [
-    "kernel @k(",
-    "%n",
-    "%x",
-    "%\"b c\"",
-    "%0",
-    "=",
-    "add",
-    "div",
-    "load",
-    "store",
-    "for",
-    "while",
-    "if",
-    "else",
-    "composite",
-    "yield",
-    "reduce_with",
-    "reduce_max",
-    "scan_sum",
-    "dot",
-    "carry",
-    "{",
-    "}",
-    "(",
-    ")",
-    "[",
-    "]",
-    "<",
-    ">",
-    ":",
-    ",",
-    "..",
-    "in",
-    "axis",
-    " axis 3",
-    "i1",
-    "i32",
-    "f16",
-    "f8e4m3",
-    ": tile<8x64xf16>",
-    ": tile<1xi64>",
-    "view<?x?xf16>",
-    "view_mut<?xf32>",
-    "0:i32",
-    "-1:i64",
-    "0x7c00:f16",
-    "true",
-    " loc(k.rs:1:2)",
-    " loc(a.rs:1:2 inlined at b.rs:3:4)",
-    "\"text\"",
-    "keep",
-    "limit 0:",
-    "step",
-    "stages 3",
-    "peer.3",
-    "pe.east",
-    "trans",
-    "\n",
-];
-
 /// Longer texts hold nothing that shorter ones do not, and take more time than they are worth.
 const MAX_SEED: usize = 8000;
 
@@ -99,9 +38,9 @@ fn traced() -> Vec<String> {
     instances.lines().map(|instance| say(&["ir", instance, "--loc"])).collect()
 }
 
-pub fn input(from: &mut Source) -> Input {
+pub fn input(from: &mut Source<'_>) -> Input {
     let seed = &TEXTS[from.below(TEXTS.len())];
-    let text = from.damaged(seed, &WORDS);
+    let text = from.damaged(seed, &TIR_WORDS);
     let shown = text.clone();
     Input { shown, check: Box::new(move || check(&text)) }
 }

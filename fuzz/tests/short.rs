@@ -23,3 +23,7 @@ fn a_thousand_machines_are_loaded_or_refused() {
 fn a_thousand_command_lines_are_answered() {
     fed(Target::Flags);
 }
+#[test]
+fn a_thousand_modules_are_refused_or_mean_the_same_after_every_pass() {
+    fed(Target::Modules);
+}

@@ -20,7 +20,7 @@ pub use effects::Effects;
 pub use fault::Fault;
 pub use literal::{Element, Literal};
 pub use loc::{Loc, LocId, Locs};
-pub use module::{Def, Deny, Module, OpData, OpId, Region, RegionId, Results, Value, ValueId};
+pub use module::{Arenas, Def, Deny, Module, OpData, OpId, Region, RegionId, Results, Value, ValueId};
 pub use ops::{Effect, Op};
 pub use types::{Dims, MAX_NESTING, MAX_OPS, MAX_RANK, MAX_TILE_ELEMS, Space, Type, ViewType};
 pub use verify::verify;

@@ -44,6 +44,14 @@ pub struct Value {
     pub name: Option<Arc<str>>,
 }
 
+/// A module's parts, open to any change: for tools that break modules on purpose. `verify` says what is wrong afterwards.
+#[derive(Debug)]
+pub struct Arenas<'m> {
+    pub values: &'m mut Vec<Value>,
+    pub ops: &'m mut Vec<OpData>,
+    pub regions: &'m mut Vec<Region>,
+}
+
 /// Consecutive results of one op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Results {
@@ -156,6 +164,9 @@ impl Module {
     }
     pub fn num_regions(&self) -> usize {
         self.regions.len()
+    }
+    pub fn arenas_mut(&mut self) -> Arenas<'_> {
+        Arenas { values: &mut self.values, ops: &mut self.ops, regions: &mut self.regions }
     }
     /// Visits every op under `region`, outer ops before the ops in their regions, in text order.
     pub fn walk(&self, region: RegionId, f: &mut dyn FnMut(OpId)) {

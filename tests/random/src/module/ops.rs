@@ -1,6 +1,7 @@
 //! One random op: the operands it needs are picked from what is visible, or made.
 
-use super::Gen;
+use super::together::Use;
+use super::{Gen, Purpose};
 use tilewright_core::elem::{Class, ElemType};
 use tilewright_core::ir::ops::{self, *};
 use tilewright_core::ir::{Dims, Type, ValueId, ViewType};
@@ -9,7 +10,7 @@ const MAX_DEPTH: usize = 4;
 
 impl Gen<'_> {
     /// A value of this type. A tile is made without memory or queues, so that it may stand in a composite.
-    fn value(&mut self, ty: Type) -> ValueId {
+    pub fn value(&mut self, ty: Type) -> ValueId {
         if self.below(4) > 0
             && let Some(v) = self.visible_of(|t| t == ty)
         {
@@ -23,7 +24,7 @@ impl Gen<'_> {
         let elem = self.one_of(&[ElemType::I32, ElemType::I64]);
         self.value(Type::Scalar(elem))
     }
-    fn class(&mut self, class: Class) -> Type {
+    pub fn class(&mut self, class: Class) -> Type {
         let elem = self.elem_of(|e| e.is(class));
         self.value_type(elem)
     }
@@ -31,7 +32,7 @@ impl Gen<'_> {
         let ty = self.class(class);
         (self.value(ty), self.value(ty), ty)
     }
-    fn view(&mut self, fits: impl Fn(ViewType) -> bool) -> Option<(ValueId, ViewType)> {
+    pub fn view(&mut self, fits: impl Fn(ViewType) -> bool) -> Option<(ValueId, ViewType)> {
         let v = self.visible_of(|t| matches!(t, Type::View(view) if fits(view)))?;
         match self.ty(v) {
             Type::View(view) => Some((v, view)),
@@ -39,7 +40,8 @@ impl Gen<'_> {
         }
     }
     fn access(&mut self, view: ValueId, ty: ViewType, tile: Type) -> Access {
-        let index = (0..ty.rank).map(|_| self.index()).collect();
+        let own = self.own_row(view);
+        let index = (0..ty.rank).map(|axis| own.filter(|_| axis == 0).unwrap_or_else(|| self.index())).collect();
         let rank = tile.dims().map_or(0, |d| d.rank());
         let limited: Vec<u32> = (0..rank as u32).filter(|_| self.below(3) == 1).collect();
         let limits = limited.into_iter().map(|axis| (axis, self.index())).collect();
@@ -48,10 +50,12 @@ impl Gen<'_> {
         Access { view, index, limits, vec, cache }
     }
     /// A scalar or tile that lies in such a view.
-    fn inside(&mut self, view: ViewType) -> Type {
-        let rank = self.below(view.rank as usize + 1);
+    fn inside(&mut self, view: ValueId, ty: ViewType) -> Type {
+        // An own row is one place along axis 0.
+        let most = ty.rank as usize - usize::from(self.own_row(view).is_some());
+        let rank = self.below(most + 1);
         let dims = self.dims(rank);
-        Type::of(view.elem, dims)
+        Type::of(ty.elem, dims)
     }
     fn port(&mut self) -> Port {
         let dir = self.one_of(Dir::ALL);
@@ -130,8 +134,11 @@ impl Gen<'_> {
     fn choice(&mut self) {
         match self.below(4) {
             0 => {
-                let (a, b, _) = self.pair(Class::Num);
                 let pred = self.one_of(Pred::ALL);
+                let ordered = matches!(pred, Pred::Lt | Pred::Le | Pred::Gt | Pred::Ge);
+                let elem = self.elem_of(|e| e.is(Class::Num) || (!ordered && e == ElemType::I1));
+                let ty = self.value_type(elem);
+                let (a, b) = (self.value(ty), self.value(ty));
                 self.push(ops::Cmp { pred, a, b });
             }
             1 => {
@@ -230,27 +237,30 @@ impl Gen<'_> {
         self.push(op(region));
     }
     fn load(&mut self) {
-        let Some((view, ty)) = self.view(|_| true) else { return };
-        let tile = self.inside(ty);
+        let Some((view, ty)) = self.view_to(Use::Load, |_| true) else { return };
+        let tile = self.inside(view, ty);
         let at = self.access(view, ty, tile);
         let fill = Fill(if self.below(2) == 0 { None } else { Some(self.value(Type::Scalar(ty.elem))) });
         self.push(Load { at, fill, to: ResultType(tile) });
     }
     fn memory(&mut self) {
         let which = self.below(5);
-        let numbers = which > 2;
-        let Some((view, ty)) = self.view(|v| which < 2 || (v.writable && (!numbers || v.elem.is(Class::Num)))) else {
-            return;
+        let (to, fits): (Use, fn(ViewType) -> bool) = match which {
+            0 | 1 => (Use::Len, |_| true),
+            2 => (Use::Store, |v| v.writable),
+            3 => (Use::AtomicAdd, |v| v.writable && v.elem.is(Class::Num)),
+            _ => (Use::AtomicMax, |v| v.writable && v.elem.is(Class::Num)),
         };
         if which == 0 {
             return self.load();
         }
+        let Some((view, ty)) = self.view_to(to, fits) else { return };
         if which == 1 {
             let axis = AxisNo(self.below(ty.rank as usize) as u32);
             self.push(Len { view, axis });
             return;
         }
-        let tile = self.inside(ty);
+        let tile = self.inside(view, ty);
         let (at, value) = (self.access(view, ty, tile), self.value(tile));
         let bounds = self.one_of(&[Bounds::All, Bounds::Inside]);
         match which {
@@ -270,8 +280,16 @@ impl Gen<'_> {
         };
     }
     fn message(&mut self) {
+        if let Some(v) = self.message_together() {
+            return v;
+        }
         let ty = self.class(Class::Any);
-        let first = if self.made_for == super::For::Running { 2 } else { 0 };
+        // One program has nobody to talk to, and of many not all come to the same op of a region.
+        let first = match self.made_for {
+            Purpose::Reading => 0,
+            Purpose::Running => 2,
+            Purpose::RunningTogether => 3,
+        };
         match first + self.below(6 - first) {
             0 => {
                 let (port, value) = (self.port(), self.value(ty));
@@ -320,7 +338,7 @@ impl Gen<'_> {
     fn dot(&mut self) -> ValueId {
         let elem = self.elem_of(|e| !e.dot_into().is_empty());
         let acc = self.one_of(elem.dot_into());
-        let [m, k, n] = [(); 3].map(|_| self.one_of(&super::LENS));
+        let [m, k, n] = [(); 3].map(|_| self.len());
         let mut matrix = |elem, a, b| {
             let dims = Dims::new(&[a, b]).unwrap_or(Dims::SCALAR);
             (self.value(Type::Tile(elem, dims)), Type::Tile(elem, dims))

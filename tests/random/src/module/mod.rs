@@ -1,41 +1,47 @@
-//! Well-typed random modules over every op, for property tests. All choices come from a string of bytes, so that proptest
-//! shrinks a module by shrinking the string; when it runs out, every choice is the first one.
+//! Well-typed random modules over every op. All choices come from a string of bytes, so that proptest shrinks a module by
+//! shrinking the string; when it runs out, every choice is the first one.
+//!
+//! `ops`: one random op. `together`: what programs that run side by side must keep to.
 
 mod ops;
+mod together;
 
+use crate::source::Source;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::loc::Place;
 use tilewright_core::ir::{Builder, Deny, Dims, Element, Literal, Loc, LocId, Module, Op, Type, ValueId, ViewType};
 use tilewright_core::with_elem;
-
-/// The module that these bytes choose.
-#[allow(dead_code, reason = "not every test reads modules")]
-pub fn module(bytes: &[u8]) -> Module {
-    chosen(bytes, For::Reading)
-}
-/// The module that these bytes choose, without messages, with views of any lengths and many small numbers, so that a
-/// launch of one program gets somewhere.
-#[allow(dead_code, reason = "not every test runs modules")]
-pub fn runnable(bytes: &[u8]) -> Module {
-    chosen(bytes, For::Running)
-}
+use together::Together;
 
 /// What a module is made for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum For {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Anything that is well typed.
     Reading,
+    /// A launch of one program gets somewhere: no messages, views of any lengths, small tiles, many small numbers.
     Running,
+    /// The same for a launch of 2 cubes x 2 PEs: messages that match, barriers that all meet, and no races.
+    RunningTogether,
 }
 
-fn chosen(bytes: &[u8], made_for: For) -> Module {
-    let mut g = Gen { bytes: bytes.iter(), b: Builder::new(""), visible: Vec::new(), depth: 0, line: 0, made_for };
+/// The module that these bytes choose.
+pub fn module(bytes: &[u8], made_for: Purpose) -> Module {
+    let mut g = Gen {
+        from: Source::bytes(bytes),
+        b: Builder::new(""),
+        visible: Vec::new(),
+        depth: 0,
+        line: 0,
+        made_for,
+        together: None,
+    };
     g.b = Builder::new(g.one_of(&NAMES));
     for _ in 0..g.below(3) {
         let (name, value) = (g.one_of(&NAMES), g.one_of(&NAMES));
         g.b.key(name, value);
     }
     // One that runs has no reason to be refused.
-    let in_kernel_checks = made_for == For::Reading && g.below(4) == 0;
+    let in_kernel_checks = made_for == Purpose::Reading && g.below(4) == 0;
     g.b.deny(Deny { in_kernel_checks });
     for _ in 0..3 + g.below(4) {
         let ty = if g.below(2) == 0 { Type::View(g.view_type()) } else { Type::Scalar(g.elem()) };
@@ -43,7 +49,10 @@ fn chosen(bytes: &[u8], made_for: For) -> Module {
         let v = g.b.param(name, ty);
         g.visible.push(v);
     }
-    while !g.is_done() {
+    if made_for == Purpose::RunningTogether {
+        g.together = Some(Together::new(&mut g));
+    }
+    while !g.from.is_done() {
         g.op();
     }
     g.b.finish()
@@ -78,27 +87,30 @@ const NAMES: [&str; 24] = [
 ];
 const FILES: [&str; 7] = ["k.rs", "src/my kernel (1).rs", "C:\\k.rs", "a inlined at b.rs:1:2", "", "\"\n", "日本.rs"];
 const LENS: [usize; 6] = [8, 1, 2, 4, 16, 3];
+/// Of tiles that are computed.
+const SHORT_LENS: [usize; 4] = [4, 1, 2, 3];
 
 struct Gen<'a> {
-    bytes: std::slice::Iter<'a, u8>,
+    from: Source<'a>,
     b: Builder,
     /// Values that ops may use here.
     visible: Vec<ValueId>,
     depth: usize,
     line: u32,
-    made_for: For,
+    made_for: Purpose,
+    together: Option<Together>,
 }
 
 impl Gen<'_> {
-    fn is_done(&self) -> bool {
-        self.bytes.len() == 0
-    }
     /// A number below `n`.
     fn below(&mut self, n: usize) -> usize {
-        self.bytes.next().map_or(0, |b| *b as usize) % n
+        self.from.below(n)
     }
     fn one_of<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
+        self.from.one_of(from)
+    }
+    fn len(&mut self) -> usize {
+        if self.made_for == Purpose::Reading { self.one_of(&LENS) } else { self.one_of(&SHORT_LENS) }
     }
     fn ty(&self, v: ValueId) -> Type {
         self.b.module().ty(v)
@@ -111,7 +123,7 @@ impl Gen<'_> {
         self.one_of(&fit)
     }
     fn dims(&mut self, rank: usize) -> Dims {
-        let lens: Vec<usize> = (0..rank).map(|_| self.one_of(&LENS)).collect();
+        let lens: Vec<usize> = (0..rank).map(|_| self.len()).collect();
         Dims::new(&lens).expect("small lengths")
     }
     fn tile_type(&mut self, elem: ElemType) -> Type {
@@ -125,7 +137,7 @@ impl Gen<'_> {
     fn view_type(&mut self) -> ViewType {
         let (elem, rank) = (self.elem(), 1 + self.below(4));
         let mut view = ViewType::dynamic(elem, rank, self.below(2) == 0);
-        if self.made_for == For::Running {
+        if self.made_for != Purpose::Reading {
             return view;
         }
         for axis in 0..rank {
@@ -136,14 +148,12 @@ impl Gen<'_> {
     }
     /// Any bits at all, NaN and infinities included.
     fn literal(&mut self, elem: ElemType) -> Literal {
-        if self.made_for == For::Running && self.below(4) > 0 {
+        if self.made_for != Purpose::Reading && self.below(4) > 0 {
             let n = self.one_of(&[0, 1, 2, -1, 3, 8]);
             let small = Literal::int(elem, n).or_else(|| Literal::float(elem, n as f64));
             return small.unwrap_or(Literal { elem, bits: u64::from(n > 0) });
         }
-        let mut bytes = [0; 8];
-        bytes.iter_mut().for_each(|b| *b = self.below(256) as u8);
-        let bits = u64::from_le_bytes(bytes);
+        let bits = self.from.bits();
         with_elem!(elem, T => Literal { elem, bits: Element::to_bits(<T as Element>::from_bits(bits)) })
     }
     fn loc(&mut self) -> LocId {
