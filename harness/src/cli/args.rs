@@ -171,10 +171,12 @@ pub(super) fn format(matches: &ArgMatches) -> Format {
     }
 }
 
-/// The values of [`machine_args`].
+/// The values of [`machine_args`]; of a command that takes none, the shipped machine.
 pub(super) fn machine(matches: &ArgMatches) -> (String, Vec<String>) {
-    let machine = matches.get_one::<String>("machine").cloned().unwrap_or_else(|| SHIPPED.to_string());
-    (machine, matches.get_many::<String>("set").map(|sets| sets.cloned().collect()).unwrap_or_default())
+    let machine =
+        matches.try_get_one::<String>("machine").ok().flatten().cloned().unwrap_or_else(|| SHIPPED.to_string());
+    let sets = matches.try_get_many::<String>("set").ok().flatten();
+    (machine, sets.map(|sets| sets.cloned().collect()).unwrap_or_default())
 }
 
 /// The value of `--fidelity`, if it was given.
