@@ -7,14 +7,14 @@ use tilewright_harness::cli::{Cell, Facts, Format, Sheet, note};
 
 pub enum Lines<'w> {
     Json { out: &'w mut dyn Write, columns: &'static [&'static str] },
-    Sheet(Sheet<'w>),
+    Sheet(Box<Sheet<'w>>),
 }
 
 impl<'w> Lines<'w> {
     pub fn begin(out: &'w mut dyn Write, format: Format, columns: &'static [&'static str]) -> io::Result<Lines<'w>> {
         Ok(match format {
             Format::Json => Lines::Json { out, columns },
-            Format::Table | Format::Csv => Lines::Sheet(Sheet::begin(out, format, columns)?),
+            Format::Table | Format::Csv => Lines::Sheet(Box::new(Sheet::begin(out, format, columns)?)),
         })
     }
     /// One cell a column.
