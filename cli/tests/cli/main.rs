@@ -4,6 +4,7 @@ mod cache;
 mod codes;
 mod command;
 mod examples;
+mod limits;
 mod outputs;
 mod pages;
 mod ptxas;
