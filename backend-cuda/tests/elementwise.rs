@@ -62,7 +62,7 @@ fn cases_of(row: &OpRow) -> Vec<Case> {
     };
     match (row.family, row.name) {
         (_, "Fma") => alike("%a, %b, %c", Equal::Values),
-        (_, "Neg" | "Abs") => alike("%a", Equal::Values),
+        (_, "Neg" | "Abs") => alike("%a", Equal::Bits),
         (_, "Sqrt" | "Floor" | "RoundEven") => alike("%a", Equal::Values),
         ("math", _) if row.unary.is_some() => alike("%a", Equal::Near(5)),
         ("bits", _) if row.unary.is_some() => alike("%a", Equal::Bits),

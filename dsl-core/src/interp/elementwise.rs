@@ -146,10 +146,11 @@ fn literal<T: Stored>(value: T) -> Literal {
     Literal { elem: T::ELEM, bits: value.to_bits() }
 }
 
-fn arith1<W: Number, A: Apply1<W>>(f: Arith1, to: A) -> A::Out {
+#[inline]
+fn arith1<T: Lane>(f: Arith1, x: T) -> T {
     match f {
-        Arith1::Neg => to.apply(W::neg),
-        Arith1::Abs => to.apply(W::abs),
+        Arith1::Neg => x.neg(),
+        Arith1::Abs => x.abs(),
     }
 }
 fn arith2<W: Number, A: Apply2<W>>(f: Arith2, to: A) -> A::Out {
@@ -200,7 +201,7 @@ pub(super) fn scalar(f: Elementwise, operands: &[Literal], to: ElemType) -> Opti
     let same = |n: usize| operands.len() == n && operands.iter().all(|x| x.elem == elem);
     let arg = |i: usize| operands.get(i).copied();
     match f {
-        Elementwise::Arith1(f) if same(1) => with_number!(elem, T => Some(arith1(f, One::<T>(arg(0)?.get())))),
+        Elementwise::Arith1(f) if same(1) => with_number!(elem, T => Some(literal(arith1::<T>(f, arg(0)?.get())))),
         Elementwise::Real1(f) if same(1) => with_float!(elem, T => Some(Functions::real1(f, One::<T>(arg(0)?.get())))),
         Elementwise::Arith2(f) if same(2) => {
             with_number!(elem, T => Some(arith2(f, Two::<T>(arg(0)?.get(), arg(1)?.get()))))
@@ -261,7 +262,9 @@ pub(super) fn tile(f: Elementwise, operands: &[&Data], to: ElemType) -> Option<D
     let elem = operands.first()?.elem();
     let arg = |i: usize| operands.get(i).copied();
     match f {
-        Elementwise::Arith1(f) => with_number!(elem, T => Some(arith1(f, Tile::<T>(T::slice(arg(0)?)?)))),
+        Elementwise::Arith1(f) => {
+            with_number!(elem, T => Some(T::wrap(T::slice(arg(0)?)?.iter().map(|x| arith1(f, *x)).collect())))
+        }
         Elementwise::Real1(f) => with_float!(elem, T => Some(Functions::real1(f, Tile::<T>(T::slice(arg(0)?)?)))),
         Elementwise::Arith2(f) => {
             with_number!(elem, T => Some(arith2(f, Tiles::<T>(T::slice(arg(0)?)?, T::slice(arg(1)?)?))))

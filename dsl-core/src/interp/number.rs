@@ -21,8 +21,6 @@ pub trait Number: Stored + PartialOrd {
     fn div(self, b: Self) -> Self;
     fn max(self, b: Self) -> Self;
     fn min(self, b: Self) -> Self;
-    fn neg(self) -> Self;
-    fn abs(self) -> Self;
 }
 
 /// Operations on the bits of integers and truth values.
@@ -52,6 +50,9 @@ pub trait Real: Number {
 /// An element type with arithmetic, and the type it computes in. A result is rounded once, when it is narrowed.
 pub trait Lane: Stored {
     type Wide: Number;
+    /// Of a float, only the sign bit changes.
+    fn neg(self) -> Self;
+    fn abs(self) -> Self;
     fn widen(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
     fn widen_all(from: &[Self]) -> Vec<Self::Wide>;
@@ -79,8 +80,6 @@ macro_rules! integers {
             #[inline] fn div(self, b: Self) -> Self { if b == 0 { 0 } else { self.wrapping_div(b) } }
             #[inline] fn max(self, b: Self) -> Self { Ord::max(self, b) }
             #[inline] fn min(self, b: Self) -> Self { Ord::min(self, b) }
-            #[inline] fn neg(self) -> Self { self.wrapping_neg() }
-            #[inline] fn abs(self) -> Self { let $x = self; $abs }
         }
         impl Bits for $t {
             #[inline] fn and(self, b: Self) -> Self { self & b }
@@ -102,6 +101,8 @@ macro_rules! integers {
         }
         impl Lane for $t {
             type Wide = $t;
+            #[inline] fn neg(self) -> Self { self.wrapping_neg() }
+            #[inline] fn abs(self) -> Self { let $x = self; $abs }
             direct_lane!($t);
         }
     )*};
@@ -180,8 +181,6 @@ macro_rules! floats {
                 let smaller = if self < b || b.is_nan() { self } else { b };
                 quiet(if self == b { $t::from_bits(self.to_bits() | b.to_bits()) } else { smaller })
             }
-            #[inline] fn neg(self) -> Self { -self }
-            #[inline] fn abs(self) -> Self { $t::abs(self) }
         }
         impl Real for $t {
             #[inline] fn max_nan(self, b: Self) -> Self {
@@ -200,6 +199,8 @@ macro_rules! floats {
         }
         impl Lane for $t {
             type Wide = $t;
+            #[inline] fn neg(self) -> Self { -self }
+            #[inline] fn abs(self) -> Self { $t::abs(self) }
             direct_lane!($t);
         }
         impl FloatLane for $t {
@@ -229,6 +230,9 @@ macro_rules! halves {
     ($($t:ident, $from_f64:path;)*) => {$(
         impl Lane for $t {
             type Wide = f32;
+            // Not in f32: on the way there a signalling NaN becomes a quiet one.
+            #[inline] fn neg(self) -> Self { $t::from_bits(self.to_bits() ^ 0x8000) }
+            #[inline] fn abs(self) -> Self { $t::from_bits(self.to_bits() & 0x7FFF) }
             #[inline] fn widen(self) -> f32 { self.to_f32() }
             #[inline] fn narrow(wide: f32) -> $t { $t::from_f32(wide) }
             fn widen_all(from: &[$t]) -> Vec<f32> {

@@ -185,6 +185,18 @@ fn probes(codes: &[(f64, u64)]) -> Vec<f64> {
 }
 
 #[test]
+fn a_sign_changes_no_other_bit_not_of_a_signalling_nan_either() {
+    let of = |elem: ElemType, bits: u64| Literal { elem, bits };
+    for elem in [ElemType::F16, ElemType::BF16] {
+        for bits in 0..1 << 16 {
+            assert_eq!(eval(ops::Neg { x: A }, &[of(elem, bits)]), of(elem, bits ^ 0x8000));
+            assert_eq!(eval(ops::Abs { x: A }, &[of(elem, bits)]), of(elem, bits & 0x7FFF));
+        }
+    }
+    assert_eq!(eval(ops::Neg { x: A }, &[of(ElemType::F32, 0x7F80_0001)]), of(ElemType::F32, 0xFF80_0001));
+}
+
+#[test]
 fn every_f64_rounds_to_f16_once() {
     let codes: Vec<(f64, u64)> = (0..0x7C00).map(|b| (f64::from(f16::from_bits(b)), u64::from(b))).collect();
     let probes = probes(&codes);
