@@ -36,6 +36,13 @@ impl Target {
             Target::Sm90a => 227 * 1024,
         }
     }
+    /// Whether there are instructions to and from 8-bit floats (8.9 and later).
+    pub const fn has_fp8(self) -> bool {
+        match self {
+            Target::Sm80 => false,
+            Target::Sm90a => true,
+        }
+    }
     /// 7.4 has cache policies; 8.0 is the first for `sm_90a`.
     pub const fn ptx_version(self) -> (u32, u32) {
         match self {

@@ -252,7 +252,9 @@ fn specials(elem: ElemType) -> Vec<Literal> {
 const ALL: &[&str] = &["arithmetic", "bits", "math", "choice", "conversion"];
 
 fn agree(families: &[&str]) {
-    agree_on(&mut Emulator::new(Target::Sm90a), families);
+    for target in Target::ALL {
+        agree_on(&mut Emulator::new(target), families);
+    }
 }
 fn agree_on(device: &mut impl Device, families: &[&str]) {
     let cases = cases(families);

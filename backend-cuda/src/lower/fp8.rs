@@ -1,8 +1,8 @@
-//! fp8 in integer code: no instruction for it on sm_80. Every value of both types is an f16, so codes are read as f16;
-//! they are made from f32.
+//! fp8. Every value of both types is an f16, so codes are read as f16; they are made from f32. sm_80 has no instruction for
+//! either, so there it is integer code.
 
 use super::Lower;
-use crate::ptx::{Bin, Cmp, Reg, Src, Ty};
+use crate::ptx::{Bin, Cmp, Op as PtxOp, Reg, Round, Src, Ty};
 use tilewright_core::elem::ElemType;
 
 /// Where a format lies.
@@ -49,6 +49,16 @@ impl Lower<'_> {
             let high = self.body.bin(Bin::Shl, Ty::B32, code, Src::Imm(8));
             return self.body.cvt(Ty::U16, Ty::U32, high);
         }
+        if self.options.target.has_fp8() {
+            let pair = self.body.cvt(Ty::U16, Ty::U32, code);
+            let halves = self.body.fresh(Ty::F16x2);
+            let (to, from) = (Ty::F16x2, Ty::E4m3x2);
+            self.body.emit(PtxOp::Cvt { to, from, round: Some(Round::Rn), sat: false, d: halves, a: pair });
+            let d = vec![self.body.fresh(Ty::F16), self.body.fresh(Ty::F16)];
+            let low = d[0];
+            self.body.emit(PtxOp::Unpack { ty: Ty::B32, d, a: halves });
+            return low;
+        }
         let sign = self.body.bin(Bin::And, Ty::B32, code, Src::Imm(0x80));
         let size = self.body.bin(Bin::And, Ty::B32, code, Src::Imm(0x7F));
         // `2 sign + size`, in the place of an f16's fields.
@@ -62,6 +72,12 @@ impl Lower<'_> {
     }
     /// Rounded to nearest even; what is beyond the largest number becomes that, NaN stays NaN.
     pub(super) fn f32_to_fp8(&mut self, elem: ElemType, x: Reg) -> Reg {
+        if self.options.target.has_fp8() {
+            let to = if elem == ElemType::F8E4M3 { Ty::E4m3x2 } else { Ty::E5m2x2 };
+            let (hi, d) = (self.constant(Ty::F32, Src::Imm(0)), self.body.fresh(to));
+            self.body.emit(PtxOp::CvtPack { to, d, hi, lo: x });
+            return self.body.cvt(Ty::U32, Ty::U16, d);
+        }
         let format = Format::of(elem);
         let imm = |n: u32| Src::Imm(u64::from(n));
         let size = self.body.bin(Bin::And, Ty::B32, x, imm(0x7FFF_FFFF));

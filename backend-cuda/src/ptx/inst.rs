@@ -192,7 +192,7 @@ pub enum Op {
         d: Reg,
         a: Reg,
     },
-    /// Two f32 packed, the first into the upper half.
+    /// Two f32 packed, the first into the upper half; as 8-bit floats what is too large becomes the largest.
     CvtPack {
         to: Ty,
         d: Reg,

@@ -102,7 +102,10 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
             let round = round.map_or(String::new(), |r| format!(".{}", r.text()));
             write!(out, "cvt{round}{}.{to}.{from} {d}, {a}", if *sat { ".sat" } else { "" })
         }
-        Op::CvtPack { to, d, hi, lo } => write!(out, "cvt.rn.{to}.f32 {d}, {hi}, {lo}"),
+        Op::CvtPack { to, d, hi, lo } => {
+            let finite = if matches!(to, Ty::E4m3x2 | Ty::E5m2x2) { ".satfinite" } else { "" };
+            write!(out, "cvt.rn{finite}.{to}.f32 {d}, {hi}, {lo}")
+        }
         Op::Setp { cmp, ty, d, a, b } => {
             write!(out, "setp.{}.{ty} {d}, {}, {}", cmp.text(), src(*ty, *a), src(*ty, *b))
         }

@@ -20,6 +20,9 @@ pub enum Ty {
     F32,
     F16x2,
     Bf16x2,
+    /// Two 8-bit floats.
+    E4m3x2,
+    E5m2x2,
     B64,
     U64,
     S64,
@@ -60,6 +63,8 @@ impl Ty {
             Ty::F32 => "f32",
             Ty::F16x2 => "f16x2",
             Ty::Bf16x2 => "bf16x2",
+            Ty::E4m3x2 => "e4m3x2",
+            Ty::E5m2x2 => "e5m2x2",
             Ty::B64 => "b64",
             Ty::U64 => "u64",
             Ty::S64 => "s64",
@@ -70,7 +75,9 @@ impl Ty {
     pub const fn class(self) -> Class {
         match self {
             Ty::Pred => Class::Pred,
-            Ty::B8 | Ty::U8 | Ty::S8 | Ty::B16 | Ty::U16 | Ty::S16 | Ty::F16 | Ty::Bf16 => Class::B16,
+            Ty::B8 | Ty::U8 | Ty::S8 | Ty::B16 | Ty::U16 | Ty::S16 | Ty::F16 | Ty::Bf16 | Ty::E4m3x2 | Ty::E5m2x2 => {
+                Class::B16
+            }
             Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32 | Ty::F16x2 | Ty::Bf16x2 => Class::B32,
             Ty::B64 | Ty::U64 | Ty::S64 | Ty::F64 => Class::B64,
         }
@@ -80,7 +87,7 @@ impl Ty {
         match self {
             Ty::Pred => 0,
             Ty::B8 | Ty::U8 | Ty::S8 => 1,
-            Ty::B16 | Ty::U16 | Ty::S16 | Ty::F16 | Ty::Bf16 => 2,
+            Ty::B16 | Ty::U16 | Ty::S16 | Ty::F16 | Ty::Bf16 | Ty::E4m3x2 | Ty::E5m2x2 => 2,
             Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32 | Ty::F16x2 | Ty::Bf16x2 => 4,
             Ty::B64 | Ty::U64 | Ty::S64 | Ty::F64 => 8,
         }
