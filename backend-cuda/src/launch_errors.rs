@@ -1,6 +1,7 @@
 //! What a launch on a GPU asks of the launch: threads, programs, tensors with elements.
 
 use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
+use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
 
 const THREADS: &str = "TW-E0620";
@@ -10,6 +11,7 @@ const ARGUMENTS: &str = "TW-E0623";
 const ELSEWHERE: &str = "TW-E0624";
 const SHARED: &str = "TW-E0625";
 const LENGTHS: &str = "TW-E0626";
+const BETWEEN: &str = "TW-E0627";
 const MISALIGNED: &str = "TW-E0628";
 
 pub const CODES: &[CodePage] = &[
@@ -55,6 +57,13 @@ pub const CODES: &[CodePage] = &[
         title: "a tensor is copied to one of other lengths",
         page: "`GpuTensor::write` replaces all elements of a tensor on a GPU by those of a host tensor, axis by axis: the lengths \
                must be the same. `gpu.upload` makes a new one of the host tensor's lengths.",
+    },
+    CodePage {
+        code: BETWEEN,
+        title: "a tensor begins where no element of its type can lie",
+        page: "A GPU reads and writes an element only at a multiple of its size. A tensor over a borrowed pointer (`Gpu::borrow`) \
+               may begin at any such address, and is moved in smaller pieces where that is not a multiple of 16. This one begins \
+               between two of them: the pointer is wrong, or the elements have another type.",
     },
     CodePage {
         code: MISALIGNED,
@@ -111,4 +120,9 @@ pub(crate) fn misaligned(at: u64, to: u32) -> Diagnostics {
     Diagnostic::new(MISALIGNED, format!("address {at:#x} is no multiple of {to}"))
         .next("launch with a tensor at that address, or copy it")
         .into()
+}
+pub(crate) fn between(elem: ElemType, address: u64) -> Diagnostics {
+    let message =
+        format!("a tensor of {elem} begins at address {address:#x}, which is no multiple of {}", elem.bytes());
+    Diagnostic::new(BETWEEN, message).next("give the address of its first element").into()
 }

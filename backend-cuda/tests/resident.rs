@@ -192,3 +192,11 @@ fn memory_at_any_element_is_read_as_wide_as_its_address_allows() {
         assert_eq!(scaled, (first..first + 64).map(|i| 2.0 * i as f32).collect::<Vec<_>>());
     }
 }
+#[test]
+fn elements_that_are_not_aligned_for_their_type_are_refused() {
+    let (mut device, mut variants, module) = (Counted::new(), Variants::default(), module());
+    let (mut y, _) = upload(&mut device, &[0.0; 64]);
+    let odd = Tensor::<f32, 1>::resident([64], Arc::new(At(Address(4098), HERE)));
+    let refused = scale(&mut device, &mut variants, &module, (&odd, &mut y, 1.0));
+    assert_eq!(headline(refused), "TW-E0627: a tensor of f32 begins at address 0x1002, which is no multiple of 4");
+}

@@ -107,6 +107,7 @@ impl<D: Device> Held<'_, D> {
     /// Where the tensor lies on the device, or goes to.
     fn bind(&mut self, t: &AnyTensor) -> Result<Bound, Diagnostics> {
         match &t.resident {
+            Some(at) if !at.address().is_multiple_of(t.elem.bytes()) => Err(errors::between(t.elem, at.address())),
             Some(at) if self.device.is(at.device()) => {
                 Ok(Bound::View { at: Address(at.address()), dims: t.dims.clone() })
             }
