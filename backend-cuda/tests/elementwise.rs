@@ -34,6 +34,18 @@ enum Equal {
     Near(u64),
 }
 
+/// Where the operands come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Tiles,
+    /// Turn by turn.
+    Scalars,
+    /// Turn by turn, the last operand a constant: an immediate, where the instruction takes one.
+    Constant,
+}
+/// Constants that each turn meets.
+const CONSTANTS: usize = 5;
+
 /// One op with its element types.
 struct Case {
     name: String,
@@ -100,20 +112,45 @@ fn conversions(row: &OpRow) -> Vec<Case> {
 }
 
 impl Case {
-    /// A kernel that does it on a tile, or turn by turn on scalars.
-    fn tir(&self, tile: bool) -> String {
+    fn forms(&self) -> impl Iterator<Item = Form> {
+        // Of one operand that is a constant nothing would be left.
+        let constant = (self.operands.len() > 1).then_some(Form::Constant);
+        [Form::Tiles, Form::Scalars].into_iter().chain(constant)
+    }
+    /// A kernel that does it.
+    fn tir(&self, form: Form) -> String {
         let names = ["a", "b", "c"];
+        let (tile, constant) = (form == Form::Tiles, form == Form::Constant);
         let ty = |e: ElemType| if tile { format!("tile<{TILE}x{e}>") } else { e.to_string() };
-        let (mut params, mut loads) = (String::new(), String::new());
+        let loaded = self.operands.len() - usize::from(constant);
+        let (mut params, mut body) = (String::new(), String::new());
         let at = if tile { "0" } else { "%i" };
-        for (e, name) in self.operands.iter().zip(names) {
+        for (e, name) in self.operands.iter().zip(names).take(loaded) {
             let _ = write!(params, "%{name}s: view<?x{e}>, ");
-            let _ = writeln!(loads, "    %{name} = load %{name}s[{at}] : {}", ty(*e));
+            let _ = writeln!(body, "    %{name} = load %{name}s[{at}] : {}", ty(*e));
         }
         let result = ty(self.result);
-        let body = format!("{loads}    %r = {} : {result}\n    store %out[{at}], %r\n", self.text);
+        if constant {
+            let _ = writeln!(body, "    %first = mul %i, {CONSTANTS} : i32");
+            for (j, value) in self.constants().iter().enumerate() {
+                let literal = if value.elem == ElemType::I1 { value.to_string() } else { format!("{value:?}") };
+                let text = self.text.replace(&format!("%{}", names[loaded]), &literal);
+                let _ = writeln!(body, "    %at{j} = add %first, {j} : i32\n    %r{j} = {text} : {result}");
+                let _ = writeln!(body, "    store %out[%at{j}], %r{j}");
+            }
+        } else {
+            let _ = writeln!(body, "    %r = {} : {result}\n    store %out[{at}], %r", self.text);
+        }
         let body = if tile { body } else { format!("  for %i in 0..{TURNS} step 1 {{\n{body}  }}\n") };
-        format!("kernel @{}({params}%out: view_mut<?x{}>) {{\n{body}}}\n", self.name, self.result)
+        format!("kernel @{}_{form:?}({params}%out: view_mut<?x{}>) {{\n{body}}}\n", self.name, self.result)
+    }
+    /// Special values of the last operand, far apart in their list.
+    fn constants(&self) -> Vec<Literal> {
+        let elem = self.operands[self.operands.len() - 1];
+        let all: Vec<Literal> = specials(elem).into_iter().filter(|l| !(self.divides && l.bits == 0)).collect();
+        let mut data = Data::zeros(elem, CONSTANTS);
+        (0..CONSTANTS).for_each(|j| data.set(j, all[(3 + j * 17) % all.len()]));
+        (0..CONSTANTS).map(|j| data.get(j)).collect()
     }
     fn args(&self) -> Vec<Value> {
         let mut random = Random(0x9E37_79B9_97F4_A7C1);
@@ -141,21 +178,27 @@ impl Case {
         let out = Value::Tensor(tensor(self.result, &[TILE], Data::zeros(self.result, TILE)));
         operands.chain([out]).collect()
     }
-    fn check(&self, device: &mut impl Device, tile: bool) -> Result<(), String> {
-        let (tir, grid, args) = (self.tir(tile), Grid::cubes(1).pes(1), self.args());
+    fn check(&self, device: &mut impl Device, form: Form) -> Result<(), String> {
+        let (tir, grid, mut args) = (self.tir(form), Grid::cubes(1).pes(1), self.args());
+        if form == Form::Constant {
+            args.remove(self.operands.len() - 1);
+        }
         let data = |ran: Ran| match ran.errors {
-            Some(e) => Err(format!("{}: {e}", self.name)),
+            Some(e) => Err(format!("{} ({form:?}): {e}", self.name)),
             None => ran.tensors.last().and_then(|t| t.data.clone()).ok_or_else(|| "no data".to_string()),
         };
         let want = data(interpreted(&tir, grid, 128, &args))?;
         let found = data(on(device, &tir, grid, 128, &args))?;
         let wrong: Vec<usize> = (0..want.len()).filter(|i| !self.same(want.get(*i), found.get(*i))).collect();
         let Some(&i) = wrong.first() else { return Ok(()) };
-        let inputs: Vec<String> = args[..self.operands.len()].iter().map(|arg| shown(arg, i)).collect();
-        let form = if tile { "tile" } else { "scalar" };
+        let row = if form == Form::Constant { i / CONSTANTS } else { i };
+        let mut inputs: Vec<String> = args[..args.len() - 1].iter().map(|arg| shown(arg, row)).collect();
+        if form == Form::Constant {
+            inputs.push(format!("{:?}", self.constants()[i % CONSTANTS]));
+        }
         let (name, inputs, count) = (&self.name, inputs.join(", "), wrong.len());
         let (found, want) = (told(found.get(i)), told(want.get(i)));
-        Err(format!("{name} ({form}): {inputs} gives {found}, the interpreter says {want} ({count} in all)"))
+        Err(format!("{name} ({form:?}): {inputs} gives {found}, the interpreter says {want} ({count} in all)"))
     }
     fn same(&self, want: Literal, found: Literal) -> bool {
         let nan = |l: Literal| l.elem.is(Class::Float) && l.as_float().is_some_and(f64::is_nan);
@@ -258,8 +301,8 @@ fn agree(families: &[&str]) {
 }
 fn agree_on(device: &mut impl Device, families: &[&str]) {
     let cases = cases(families);
-    let both_forms = cases.iter().flat_map(|case| [(case, true), (case, false)]);
-    let wrong: Vec<String> = both_forms.filter_map(|(case, tile)| case.check(device, tile).err()).collect();
+    let forms = cases.iter().flat_map(|case| case.forms().map(move |form| (case, form)));
+    let wrong: Vec<String> = forms.filter_map(|(case, form)| case.check(device, form).err()).collect();
     assert!(wrong.is_empty(), "{} of {} ops:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
@@ -296,12 +339,13 @@ fn a_gpu_computes_what_the_interpreter_does() {
 fn every_op_assembles_for_every_target() {
     let cases = cases(ALL);
     for target in Target::ALL {
-        let text = |case: &Case| {
-            let options =
-                Options { target, threads: 128, known: Known::default(), in_place: Vec::new(), aligned: Vec::new() };
-            compile(&parse(&case.tir(true)), &options).unwrap_or_else(|e| panic!("{}: {e}", case.name)).printed.text
+        let options =
+            Options { target, threads: 128, known: Known::default(), in_place: Vec::new(), aligned: Vec::new() };
+        let text = |case: &Case, form: Form| {
+            let compiled = compile(&parse(&case.tir(form)), &options);
+            compiled.unwrap_or_else(|e| panic!("{}: {e}", case.name)).printed.text
         };
-        let texts: Vec<String> = cases.iter().map(text).collect();
+        let texts: Vec<String> = cases.iter().flat_map(|case| case.forms().map(move |form| text(case, form))).collect();
         match ptxas::assemble(target, &texts) {
             Assembled::Right => {}
             Assembled::Skipped(reason) => common::skipped(&reason),
