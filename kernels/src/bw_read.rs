@@ -7,7 +7,7 @@
 
 use crate::contract::{Clause, refuse};
 use crate::to_f64;
-use ndarray::{Array3, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 use std::ops::Range;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
@@ -21,7 +21,7 @@ pub const ROW: usize = 16;
 pub enum Observe {
     /// Nothing is written: a run is reads alone.
     Keep,
-    /// Each program writes its sums.
+    /// Each program adds its sums to memory: row by row of a block, so that they do not depend on the grid.
     Store,
 }
 
@@ -65,10 +65,10 @@ fn stream<const R: usize, const VEC: usize, const ILP: usize>(
     acc
 }
 #[device]
-fn observed<const R: usize>(sum: Tile<f32, D2<R, ROW>>, sums: ViewMut<f32, 3>, observe: Observe) {
+fn observed<const R: usize>(sum: Tile<f32, D2<R, ROW>>, sums: ViewMut<f32, 2>, observe: Observe) {
     match observe {
         Observe::Keep => keep(sum),
-        Observe::Store => sums.at(program_id(), 0, 0).store(sum),
+        Observe::Store => sums.at(0, 0).atomic_add(sum),
     }
 }
 
@@ -76,7 +76,7 @@ fn observed<const R: usize>(sum: Tile<f32, D2<R, ROW>>, sums: ViewMut<f32, 3>, o
 #[kernel]
 pub fn read_contiguous<const R: usize, const VEC: usize, const ILP: usize>(
     x: View<f32, 2>,
-    sums: ViewMut<f32, 3>,
+    sums: ViewMut<f32, 2>,
     #[comptime] order: Order,
     #[comptime] observe: Observe,
 ) {
@@ -84,7 +84,7 @@ pub fn read_contiguous<const R: usize, const VEC: usize, const ILP: usize>(
     let sum = match order {
         Order::Interleaved => stream::<R, VEC, ILP>(x, me * R, rows, all * R, zeros()),
         Order::Runs => {
-            let run = (rows + (all - 1)) / all;
+            let run = ((rows + (all - 1)) / all + (R - 1)) / R * R;
             let end = minimum(me * run + run, rows);
             stream::<R, VEC, ILP>(x, me * run, end, scalar(R as i64), zeros())
         }
@@ -92,12 +92,13 @@ pub fn read_contiguous<const R: usize, const VEC: usize, const ILP: usize>(
     observed(sum, sums, observe);
 }
 
-/// Reads slabs of `rows` rows, `shares` programs to a slab; programs of one slab read neighbouring rows.
+/// Reads slabs of `rows` rows, `shares` programs to a slab, of which the grid has a multiple; programs of one slab read
+/// neighbouring rows.
 #[kernel]
 pub fn read_slabs<const R: usize, const VEC: usize, const ILP: usize>(
     x: View<f32, 2>,
     first: View<i32, 1>,
-    sums: ViewMut<f32, 3>,
+    sums: ViewMut<f32, 2>,
     rows: Scalar<i32>,
     shares: Scalar<i32>,
     #[comptime] observe: Observe,
@@ -114,14 +115,12 @@ pub fn read_slabs<const R: usize, const VEC: usize, const ILP: usize>(
     observed(sum, sums, observe);
 }
 
-/// f64, row by row: row `i` of a slab is added by program `i / R % shares` of the slab's programs, at `i % R`.
-pub fn reference(x: ArrayView2<f64>, slabs: &[Range<usize>], shares: usize, block: [usize; 2]) -> Array3<f64> {
-    let [programs, r] = block;
-    let mut sums = Array3::zeros([programs, r, ROW]);
-    for (slab, rows) in slabs.iter().enumerate() {
+/// f64, row by row: row `i` of a slab is added at `i % r`, whichever program reads it.
+pub fn reference(x: ArrayView2<f64>, slabs: &[Range<usize>], r: usize) -> Array2<f64> {
+    let mut sums = Array2::zeros([r, ROW]);
+    for rows in slabs {
         for (i, row) in rows.clone().enumerate() {
-            let program = slab % (programs / shares) * shares + i / r % shares;
-            let mut sum = sums.slice_mut(ndarray::s![program, i % r, ..]);
+            let mut sum = sums.row_mut(i % r);
             sum += &x.row(row);
         }
     }
@@ -157,10 +156,10 @@ pub struct Shape {
 }
 
 /// An instance of [`read_contiguous`].
-pub type Contiguous = for<'a> fn(&'a Tensor<f32, 2>, &'a mut Tensor<f32, 3>, Order, Observe) -> Launch<'a>;
+pub type Contiguous = for<'a> fn(&'a Tensor<f32, 2>, &'a mut Tensor<f32, 2>, Order, Observe) -> Launch<'a>;
 /// An instance of [`read_slabs`].
 pub type Slabs =
-    for<'a> fn(&'a Tensor<f32, 2>, &'a Tensor<i32, 1>, &'a mut Tensor<f32, 3>, i32, i32, Observe) -> Launch<'a>;
+    for<'a> fn(&'a Tensor<f32, 2>, &'a Tensor<i32, 1>, &'a mut Tensor<f32, 2>, i32, i32, Observe) -> Launch<'a>;
 
 /// Threads of a program, and elements of one load: an instance for each, with 1, 2, 4 or 8 loads in flight. The rows are
 /// what follows: `threads * vec / 16`. The largest blocks are for a machine that has no threads, but a long way to memory.
@@ -269,7 +268,7 @@ enum Pattern {
 struct ReadCase {
     x: Tensor<f32, 2>,
     first: Tensor<i32, 1>,
-    sums: Tensor<f32, 3>,
+    sums: Tensor<f32, 2>,
     pattern: Pattern,
     shape: Shape,
     observe: Observe,
@@ -291,7 +290,7 @@ impl ReadCase {
             Pattern::Contiguous(_) => table(&[]),
             Pattern::Slabs { first, .. } => table(first),
         };
-        Ok(ReadCase { x, first, sums: inputs.zeros([PROGRAMS, shape.rows(), ROW]), pattern, shape, observe })
+        Ok(ReadCase { x, first, sums: inputs.zeros([shape.rows(), ROW]), pattern, shape, observe })
     }
     fn no_instance(&self) -> Diagnostics {
         let message = format!("there is no instance of {:?}", self.shape);
@@ -316,19 +315,13 @@ impl Case for ReadCase {
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (x, [pool, _]) = (to_f64(&self.x), self.x.dims());
-        let block = [PROGRAMS, self.shape.rows()];
-        let (slabs, shares) = match &self.pattern {
-            Pattern::Contiguous(Order::Interleaved) => (std::iter::once(0..pool).collect(), PROGRAMS),
-            Pattern::Contiguous(Order::Runs) => {
-                let run = pool.div_ceil(PROGRAMS);
-                ((0..PROGRAMS).map(|p| (p * run).min(pool)..((p + 1) * run).min(pool)).collect(), 1)
-            }
-            Pattern::Slabs { first, rows, shares } => (first.iter().map(|row| *row..row + rows).collect(), *shares),
+        let slabs: Vec<Range<usize>> = match &self.pattern {
+            Pattern::Contiguous(_) => std::iter::once(0..pool).collect(),
+            Pattern::Slabs { first, rows, .. } => first.iter().map(|row| *row..row + rows).collect(),
         };
-        let slabs: Vec<Range<usize>> = slabs;
         let expected = match self.observe {
-            Observe::Keep => Array3::zeros(self.sums.dims()),
-            Observe::Store => reference(x.view(), &slabs, shares, block),
+            Observe::Keep => Array2::zeros(self.sums.dims()),
+            Observe::Store => reference(x.view(), &slabs, self.shape.rows()),
         };
         Ok(vec![Agreement::of("sums", self.sums.as_any(), &expected.into_dyn(), Rule::Exact)])
     }

@@ -115,13 +115,13 @@ impl Arm {
 pub struct Tensors {
     pub x: Tensor<f32, 2>,
     pub first: Tensor<i32, 1>,
-    pub sums: Tensor<f32, 3>,
+    pub sums: Tensor<f32, 2>,
 }
 
 impl Tensors {
     /// Shapes, and where the slabs begin.
     pub fn of(pool_rows: usize, first: &[usize], shape: Shape) -> Tensors {
-        let sums = Tensor::shape_only([1, shape.rows(), ROW]);
+        let sums = Tensor::shape_only([shape.rows(), ROW]);
         Tensors { x: Tensor::shape_only([pool_rows, ROW]), first: table(first), sums }
     }
     /// The launch of an arm over them, reads alone, `shares` programs to a slab. `None`: there is no kernel of the shape.

@@ -7,6 +7,7 @@ mod examples;
 mod limits;
 mod outputs;
 mod pages;
+mod probe;
 mod ptxas;
 mod readme;
 mod support;
