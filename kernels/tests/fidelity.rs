@@ -14,7 +14,7 @@ fn gap_on(machine: Machine, word: &str) -> Result<Gap, Diagnostics> {
     let runtime = Runtime::sim_with(machine).timing_only()?.fidelity(Choice::All)?;
     match case.launch()?.run(&mut { runtime })? {
         Report::Sim(report) => Ok(report.gap.unwrap_or_else(|| panic!("{word}: no gap"))),
-        Report::Reference(_) => panic!("{word}: no clock"),
+        Report::Reference(_) | Report::Gpu(_) => panic!("{word}: no clock"),
     }
 }
 fn gap(word: &str) -> Gap {
