@@ -4,6 +4,7 @@ mod cache;
 mod codes;
 mod command;
 mod examples;
+mod gpu;
 mod limits;
 mod outputs;
 mod pages;
