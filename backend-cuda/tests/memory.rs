@@ -479,3 +479,25 @@ fn positions_beyond_two_thousand_million_elements_are_reached() {
     }();
     assert_eq!(told.unwrap_or_else(|e| panic!("{e}")), (0..16).collect::<Vec<u8>>());
 }
+
+#[test]
+fn arguments_that_do_not_fit_are_refused_as_the_interpreter_refuses_them() {
+    let tir = "kernel @fit(%x: view<?x8xf32>, %y: view_mut<?xf32>, %n: i32) {
+  %l = len %x axis 0 : i32
+  keep %l
+}
+";
+    let shape =
+        |dims: &[usize]| Value::Tensor(AnyTensor::new(ElemType::F32, dims.to_vec(), None, Placement::default()));
+    let (x, y, n) = (view(ElemType::F32, &[2, 8]), view(ElemType::F32, &[2]), Value::Scalar(1.into()));
+    for args in [
+        [view(ElemType::F16, &[2, 8]), y.clone(), n.clone()],
+        [view(ElemType::F32, &[2, 9]), y.clone(), n.clone()],
+        [view(ElemType::F32, &[16]), y.clone(), n.clone()],
+        [x.clone(), n.clone(), y.clone()],
+        [x.clone(), y.clone(), Value::Scalar(1i64.into())],
+        [shape(&[1 << 31, 8]), y.clone(), n.clone()],
+    ] {
+        assert!(tells_the_same(tir, &args).contains("TW-E0318"));
+    }
+}

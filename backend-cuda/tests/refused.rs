@@ -57,9 +57,10 @@ fn a_tensor_without_its_elements() {
 fn fewer_arguments_than_parameters() {
     let x = some(ElemType::F32, &[32]);
     assert_snapshot!(said(&mut emulator(), vec![Arg::View(&x)], Grid::cubes(1)), @r"
-    error[TW-E0623]: the arguments do not fit the kernel's parameters
+    error[TW-E0318]: `copy` has 2 parameters, 1 arguments given
      |
-     = more: tilewright explain TW-E0623
+     = next: launch with a grid and arguments that fit the kernel's parameters
+     = more: tilewright explain TW-E0318
     ");
 }
 

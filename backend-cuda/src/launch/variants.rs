@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
+use tilewright_core::interp::check_args;
 use tilewright_core::ir::{Literal, Module, OpId};
 use tilewright_core::launch::{Arg, LaunchConfig, Ready};
 use tilewright_core::passes::facts::Known;
@@ -141,6 +142,7 @@ impl<L> Variants<L> {
     fn find<D: Device<Loaded = L>>(&mut self, device: &mut D, launch: &Ready<'_>) -> Result<Variant<L>, Diagnostics> {
         let threads = launch.config.threads.unwrap_or(DEFAULT_THREADS);
         errors::check_threads(threads)?;
+        check_args(&launch.module, &launch.args)?;
         let module = Arc::as_ptr(&launch.module) as usize;
         let mut key = Key { module, class: Class::of(launch), threads, in_place: Vec::new() };
         // The checks at launch refer to the optimised module, which is the same in every variant of a class.

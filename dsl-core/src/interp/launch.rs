@@ -55,7 +55,8 @@ impl Backend for Interp {
             _ => faults.push(format!("the grid has more than {MAX_PROGRAMS} programs: {grid}")),
         }
         let views = bind(&module, ready.args, &mut faults);
-        check_lens(&module, &views, &mut faults);
+        let len = |i: usize, axis| if let Some(Bound::View(view, _)) = views.get(i) { view.len(axis) } else { None };
+        check_lens(&module, len, &mut faults);
         if !faults.is_empty() {
             return Err(Diagnostics(faults.into_iter().map(errors::launch).collect()));
         }
@@ -134,35 +135,68 @@ fn note_written(marks: Vec<Option<Marks<'_>>>, unwritten: Vec<Unwritten>) {
 }
 
 fn bind<'a>(m: &Module, args: Vec<Arg<'a>>, faults: &mut Vec<String>) -> Vec<Bound<'a>> {
-    if args.len() != m.params.len() {
-        faults.push(format!("`{}` has {} parameters, {} arguments given", m.name, m.params.len(), args.len()));
-    }
+    check_count(m, args.len(), faults);
     let mut bound = Vec::new();
     for (&param, arg) in m.params.iter().zip(args) {
-        let name = m.value(param).name.as_deref().unwrap_or("?");
         bound.push(bind_one(m.ty(param), arg).unwrap_or_else(|fault| {
-            faults.push(format!("argument `{name}` of `{}`: {fault}", m.name));
+            faults.push(of_argument(m, param, &fault));
             Bound::Nothing
         }));
     }
     bound
 }
 fn bind_one(ty: Type, arg: Arg<'_>) -> Result<Bound<'_>, String> {
-    match (ty, arg) {
-        (Type::Scalar(elem), Arg::Scalar(value)) if value.elem == elem => Ok(Bound::Scalar(value)),
-        (Type::View(view), Arg::View(t)) if !view.writable => {
-            fits(&view, t.elem, &t.dims, t.data.as_ref())?;
+    check_one(ty, &arg)?;
+    match arg {
+        Arg::Scalar(value) => Ok(Bound::Scalar(value)),
+        Arg::View(t) => {
             bind_view(&t.dims, t.data.as_ref().map_or(Elements::Missing, Elements::Read), Marks::Read(&t.unwritten))
         }
-        (Type::View(view), Arg::ViewMut(t)) => {
-            fits(&view, t.elem, &t.dims, t.data.as_ref())?;
+        Arg::ViewMut(t) => {
             let elements = t.data.as_mut().map_or(Elements::Missing, Elements::Write);
             bind_view(&t.dims, elements, Marks::Write(&mut t.unwritten))
         }
+    }
+}
+/// Whether an argument is what its parameter asks for.
+fn check_one(ty: Type, arg: &Arg<'_>) -> Result<(), String> {
+    match (ty, arg) {
+        (Type::Scalar(elem), Arg::Scalar(value)) if value.elem == elem => Ok(()),
+        (Type::View(view), Arg::View(t)) if !view.writable => fits(&view, t.elem, &t.dims, t.data.as_ref()),
+        (Type::View(view), Arg::ViewMut(t)) => fits(&view, t.elem, &t.dims, t.data.as_ref()),
         (_, Arg::Scalar(value)) => Err(format!("expected {ty}, found a scalar {}", value.elem)),
         (_, Arg::View(t)) => Err(format!("expected {ty}, found a read-only tensor of {}", t.elem)),
         (_, Arg::ViewMut(t)) => Err(format!("expected {ty}, found a tensor of {}", t.elem)),
     }
+}
+/// Whether the arguments of a launch fit its kernel, for backends that bind them in their own way.
+///
+/// # Errors
+/// What does not fit, as the interpreter tells it.
+pub fn check_args(m: &Module, args: &[Arg<'_>]) -> Result<(), Diagnostics> {
+    let mut faults = Vec::new();
+    check_count(m, args.len(), &mut faults);
+    for (&param, arg) in m.params.iter().zip(args) {
+        if let Err(fault) = check_one(m.ty(param), arg) {
+            faults.push(of_argument(m, param, &fault));
+        }
+    }
+    let dims = |i: usize| match args.get(i)? {
+        Arg::View(t) => Some(t.dims.as_slice()),
+        Arg::ViewMut(t) => Some(t.dims.as_slice()),
+        Arg::Scalar(_) => None,
+    };
+    check_lens(m, |i, axis| dims(i)?.get(axis as usize).copied(), &mut faults);
+    Diagnostics(faults.into_iter().map(errors::launch).collect()).finish()
+}
+fn check_count(m: &Module, given: usize, faults: &mut Vec<String>) {
+    if given != m.params.len() {
+        faults.push(format!("`{}` has {} parameters, {given} arguments given", m.name, m.params.len()));
+    }
+}
+fn of_argument(m: &Module, param: ValueId, fault: &str) -> String {
+    let name = m.value(param).name.as_deref().unwrap_or("?");
+    format!("argument `{name}` of `{}`: {fault}", m.name)
 }
 fn bind_view<'a>(dims: &[usize], elements: Elements<'a>, marks: Marks<'a>) -> Result<Bound<'a>, String> {
     let view = View::new(dims, elements).map(|view| Bound::View(view, marks));
@@ -190,12 +224,11 @@ fn fits(view: &ViewType, elem: crate::elem::ElemType, dims: &[usize], data: Opti
     }
 }
 /// `len` is an i32: an axis that the kernel asks for may not be longer.
-fn check_lens(m: &Module, bound: &[Bound<'_>], faults: &mut Vec<String>) {
+fn check_lens(m: &Module, len: impl Fn(usize, u32) -> Option<usize>, faults: &mut Vec<String>) {
     m.each_op(&mut |op| {
         if let Op::Len(o) = &m.op(op).op
             && let Def::Param(i) = m.def(o.view)
-            && let Some(Bound::View(view, _)) = bound.get(i as usize)
-            && let Some(len) = view.len(o.axis.0).filter(|len| i32::try_from(*len).is_err())
+            && let Some(len) = len(i as usize, o.axis.0).filter(|len| i32::try_from(*len).is_err())
         {
             let fault =
                 format!("`len` of axis {} is asked for, but {len} does not fit i32; pass it as a parameter", o.axis.0);

@@ -38,7 +38,7 @@ pub mod stall;
 use errors::codes;
 pub use errors::{CODES, halted, launch as launch_fault, record as record_fault};
 pub use every_order::EveryOrder;
-pub use launch::{Interp, run};
+pub use launch::{Interp, check_args, run};
 pub use mesh::{Mesh, NoLink};
 pub use order::Order;
 pub use pe::Halt;
