@@ -6,7 +6,8 @@ use tilewright_core::data::Data;
 use tilewright_core::interp::Printed;
 use tilewright_core::interp::print::{self, MAX_LINES};
 use tilewright_core::interp::stall::Scene;
-use tilewright_core::ir::{Literal, Module, Op, OpId, Type, ValueId};
+use tilewright_core::ir::{Element, Literal, Module, Op, OpId, Type, ValueId};
+use tilewright_core::with_elem;
 
 /// Units that lines may take; the buffer has the counters in front of them.
 pub const ROOM: u64 = 1 << 19;
@@ -66,8 +67,8 @@ pub fn lines_of(scene: Scene<'_>, ops: &[OpId], lost: u64, lines: &[u8]) -> Vec<
 
 fn value(m: &Module, v: ValueId, units: &[u64], at: &mut usize) -> String {
     let elem = m.ty(v).elem();
-    let bits = if elem.bits() == 1 { 1 } else { u64::MAX >> (64 - 8 * elem.bytes()) };
-    let literal = |unit: u64| Literal { elem, bits: unit & bits };
+    // Signed integers are extended by their sign.
+    let literal = |unit: u64| with_elem!(elem, T => Literal::from(<T as Element>::from_bits(unit)));
     let n = shown(m, v) as usize;
     let units = &units[*at..*at + n];
     *at += n;

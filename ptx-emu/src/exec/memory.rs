@@ -83,6 +83,7 @@ impl<'l> Run<'_, 'l> {
         }
         let (mut found, mut seen, mut changed) = (Place::default(), 0u64, false);
         for lane in lanes(mask) {
+            self.find_words(addresses[lane], &mut found);
             let spot = self.place(space, addresses[lane], (*bytes, a.len()), lane, &mut found)?;
             self.has_read(space, addresses[lane], lane, *order);
             for (i, a) in a.iter().enumerate() {
@@ -114,6 +115,14 @@ impl<'l> Run<'_, 'l> {
         let mut out = *self.defined(Src::Reg(base), mask)?;
         out.iter_mut().for_each(|a| *a = a.wrapping_add(at.offset as u64));
         Ok(out)
+    }
+    /// An atomic on a narrow element takes the word around it, and memory is allocated in words.
+    fn find_words(&self, address: u64, found: &mut Place<'l>) {
+        if !(found.from..found.to).contains(&address)
+            && let Some((base, piece)) = self.cx.memory.find(address)
+        {
+            *found = Place { from: base, to: base + piece.len().next_multiple_of(4), piece: Some(piece) };
+        }
     }
     /// Where an access lies, which has to be inside one piece.
     pub(super) fn place(
