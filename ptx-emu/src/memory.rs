@@ -21,7 +21,7 @@ impl Piece {
     pub(crate) fn new(len: u64) -> Piece {
         let words = len.div_ceil(4) as usize;
         // What fills the last word up holds nothing that anybody has to write.
-        let beyond = |word: usize| if word + 1 == words && len % 4 != 0 { 15 << (len % 4) & 15 } else { 0 };
+        let beyond = |word: usize| if word + 1 == words && !len.is_multiple_of(4) { 15 << (len % 4) & 15 } else { 0 };
         Piece {
             words: (0..words).map(|_| AtomicU32::new(PATTERN)).collect(),
             written: (0..words).map(|word| AtomicU8::new(beyond(word))).collect(),
