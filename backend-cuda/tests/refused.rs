@@ -10,7 +10,7 @@ use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
 use tilewright_cuda::Target;
 use tilewright_cuda::emulator::Emulator;
-use tilewright_cuda::launch::{Outcome, Variants, execute};
+use tilewright_cuda::launch::{Address, Outcome, Variants, execute, resident};
 
 const COPY: &str = "kernel @copy(%x: view<?xf32>, %y: view_mut<?xf32>) {
   %0 = load %x[0] else 0.0 : tile<32xf32>
@@ -75,5 +75,20 @@ fn more_instructions_than_the_emulator_may_run() {
      = note: line 12 of the PTX: ld.param.u64 %d0, [args]
      = note: block 0, thread 0
      = more: tilewright explain TW-E0660
+    ");
+}
+
+#[test]
+fn a_launch_made_ready_once_relies_on_aligned_addresses() {
+    let (x, mut y) = (some(ElemType::F32, &[32]), some(ElemType::F32, &[32]));
+    let args = vec![Arg::View(&x), Arg::ViewMut(&mut y)];
+    let ready = Ready { module: parse(COPY), args, config: LaunchConfig::default() };
+    let at = [Address(0x1000), Address(0x1004)];
+    let refused = resident(&mut emulator(), &mut Variants::default(), &ready, &at).expect_err("an odd address");
+    assert_snapshot!(refused.to_string(), @r"
+    error[TW-E0628]: address 0x1004 is no multiple of 16
+     |
+     = next: launch with a tensor at that address, or copy it
+     = more: tilewright explain TW-E0628
     ");
 }
