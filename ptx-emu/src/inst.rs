@@ -30,7 +30,6 @@ pub(crate) enum Ty {
     U64,
     S64,
     F64,
-    B128,
 }
 
 impl Ty {
@@ -55,7 +54,6 @@ impl Ty {
             "u64" => Ty::U64,
             "s64" => Ty::S64,
             "f64" => Ty::F64,
-            "b128" => Ty::B128,
             _ => return None,
         })
     }
@@ -65,7 +63,6 @@ impl Ty {
             Ty::B16 | Ty::U16 | Ty::S16 | Ty::F16 | Ty::Bf16 => 2,
             Ty::B32 | Ty::U32 | Ty::S32 | Ty::F32 | Ty::F16x2 | Ty::Bf16x2 => 4,
             Ty::B64 | Ty::U64 | Ty::S64 | Ty::F64 => 8,
-            Ty::B128 => 16,
         }
     }
     pub(crate) const fn bits(self) -> u32 {

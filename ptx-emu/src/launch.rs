@@ -57,6 +57,7 @@ pub struct Ran {
 }
 
 const MOST_THREADS: u32 = 1024;
+const MOST_BLOCKS: u32 = 1 << 24;
 /// Blocks that run at the same time; the faults found do not depend on how many processors there are.
 const TOGETHER: usize = 64;
 /// Rounds in which nothing changes before all blocks are taken to wait for ever.
@@ -91,6 +92,9 @@ fn check(entry: &Entry, launch: &Launch<'_>) -> Result<u32, Kind> {
     let threads = launch.threads.unwrap_or(entry.threads);
     if threads == 0 || threads > entry.threads.min(MOST_THREADS) || threads != entry.threads && !entry.fewer {
         return Err(Kind::Launch(format!("{threads} threads a block, the kernel is for {}", entry.threads)));
+    }
+    if launch.blocks > MOST_BLOCKS {
+        return Err(Kind::Launch(format!("{} blocks, the emulator runs up to {MOST_BLOCKS}", launch.blocks)));
     }
     let shared = u64::from(entry.dynamic_at) + u64::from(launch.shared_bytes);
     if shared > entry.shared_limit.into() {

@@ -187,8 +187,15 @@ impl Memory {
         if from + bytes.len() as u64 > piece.len {
             return Err(outside());
         }
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = piece.load(from + i as u64, 1).0 as u8;
+        let mut at = from;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            // Whole words where they are.
+            let count = if at.is_multiple_of(4) { rest.len().min(4) } else { 1 };
+            let word = (piece.load(at - at % 4, 4).0 >> (at % 4 * 8)) as u32;
+            let (now, after) = rest.split_at_mut(count);
+            now.copy_from_slice(&word.to_le_bytes()[..count]);
+            (at, rest) = (at + count as u64, after);
         }
         Ok(())
     }

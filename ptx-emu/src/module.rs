@@ -53,6 +53,10 @@ pub(crate) const SHARED_WINDOW: u64 = 0x7F00_0000_0000;
 /// Where variables in global memory lie, each module's apart.
 const VARIABLES: u64 = 0x6000_0000_0000;
 const MODULE_SPAN: u64 = 1 << 24;
+/// Of the declarations that are read; what a target has is checked at the launch.
+const MOST_SHARED: u32 = 1 << 24;
+/// Constant memory of a module (PTX ISA, state spaces).
+const MOST_CONSTANT: usize = 64 << 10;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +173,7 @@ impl Reading {
         let mut name = words.next()?;
         while let Some(word) = name.strip_prefix('.') {
             match word {
-                "align" => align = words.next()?.parse::<u32>().ok().filter(|n| n.is_power_of_two()),
+                "align" => align = words.next()?.parse::<u32>().ok().filter(|n| n.is_power_of_two() && *n <= 1 << 16),
                 _ => ty = Ty::from_name(word),
             }
             name = words.next()?;
@@ -181,7 +185,7 @@ impl Reading {
             Some((name, count)) => (name, count.trim_end_matches(']').parse::<u32>().ok()?),
             None => (name, 1),
         };
-        let bytes = ty.bytes().checked_mul(count)?;
+        let bytes = ty.bytes().checked_mul(count).filter(|bytes| u64::from(*bytes) < MODULE_SPAN)?;
         let symbol = match first {
             ".shared" if dynamic => {
                 self.dynamic.push((name.to_string(), align));
@@ -189,13 +193,14 @@ impl Reading {
             }
             ".shared" if values.is_none() => {
                 let address = self.shared_bytes.next_multiple_of(align);
-                self.shared_bytes = address.checked_add(bytes)?;
+                self.shared_bytes = address.checked_add(bytes).filter(|bytes| *bytes < MOST_SHARED)?;
                 Symbol { space: Space::Shared, address: u64::from(SHARED_BASE + address) }
             }
             ".const" => {
                 let address = self.constant.len().next_multiple_of(align as usize);
                 self.constant.resize(address, 0);
                 self.constant.extend(initial(ty, bytes, values)?);
+                (self.constant.len() <= MOST_CONSTANT).then_some(())?;
                 Symbol { space: Space::Const, address: address as u64 }
             }
             ".global" => {
@@ -296,7 +301,7 @@ impl Head {
                 Some((name, count)) => (name, count.trim_end_matches(']').parse::<u32>().ok()?),
                 None => (word, 1),
             };
-            let at = end.next_multiple_of(align.unwrap_or(ty.bytes()).max(1));
+            let at = end.checked_next_multiple_of(align.unwrap_or(ty.bytes()))?;
             params.insert(name.to_string(), at);
             end = at.checked_add(ty.bytes().checked_mul(count)?)?;
         }
@@ -307,7 +312,7 @@ impl Head {
             while let Some(next) = words.next_if(|next| !next.starts_with('.')) {
                 numbers.push_str(next);
             }
-            let product = || numbers.split(',').map(|n| n.parse::<u32>().ok()).product::<Option<u32>>();
+            let product = || numbers.split(',').try_fold(1u32, |all, n| all.checked_mul(n.parse().ok()?));
             match word.trim_start_matches('.') {
                 "reqntid" => (threads, fewer) = (Some(product()?), false),
                 "maxntid" if threads.is_none() => (threads, fewer) = (Some(product()?), true),

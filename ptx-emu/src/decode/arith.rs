@@ -120,14 +120,21 @@ fn mov(o: &mut Operands<'_, '_, '_>) -> Result<Op, Unread> {
     }
     if o.peek().starts_with('{') {
         let (d, _) = o.destinations()?;
-        return Ok(Op::Unpack { bits: ty.bits() / d.len() as u32, d, a: o.src(ty)? });
+        return Ok(Op::Unpack { bits: part(ty, d.len())?, d, a: o.src(ty)? });
     }
     let d = o.reg()?;
     if o.peek().starts_with('{') {
         let parts = o.sources(ty)?;
-        return Ok(Op::Pack { bits: ty.bits() / parts.len() as u32, d, parts });
+        return Ok(Op::Pack { bits: part(ty, parts.len())?, d, parts });
     }
     Ok(Op::Mov { d, a: o.src(ty)? })
+}
+/// Bits of each of so many parts.
+fn part(ty: Ty, count: usize) -> Result<u32, Unread> {
+    match count {
+        2 | 4 | 8 if ty.bits() as usize / count >= 8 => Ok(ty.bits() / count as u32),
+        _ => Err(format!("{count} parts of {} bits", ty.bits())),
+    }
 }
 /// Global addresses are generic ones; those of shared memory lie in a window of them.
 fn cvta(o: &mut Operands<'_, '_, '_>) -> Result<Op, Unread> {

@@ -19,6 +19,9 @@ use rustc_hash::FxHashMap;
 /// What is not read, in words.
 pub(crate) type Unread = String;
 
+/// That one declaration makes.
+const MOST_REGISTERS: u32 = 1 << 16;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Reg { reg: Reg, bits: u32 },
@@ -86,7 +89,8 @@ impl<'m> Body<'m> {
             match name.strip_suffix('>').and_then(|name| name.split_once('<')) {
                 None => self.register(name.to_string(), ty),
                 Some((prefix, count)) => {
-                    (0..count.parse::<u32>().ok()?).for_each(|i| self.register(format!("{prefix}{i}"), ty));
+                    let count = count.parse::<u32>().ok().filter(|n| *n <= MOST_REGISTERS)?;
+                    (0..count).for_each(|i| self.register(format!("{prefix}{i}"), ty));
                 }
             }
         }

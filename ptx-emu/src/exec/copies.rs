@@ -49,7 +49,7 @@ impl<'l> Run<'_, 'l> {
             Op::CopyWait { keep } => {
                 let committed = self.warp.committed;
                 let due = |f: &Flight<'l>| {
-                    let old = |keep| f.group.is_some_and(|group| group + keep < committed[f.lane]);
+                    let old = |keep| f.group.is_some_and(|group| group.saturating_add(keep) < committed[f.lane]);
                     mask >> f.lane & 1 == 1 && keep.is_none_or(old)
                 };
                 let (mut due, rest): (Vec<_>, Vec<_>) =
@@ -84,7 +84,7 @@ impl<'l> Run<'_, 'l> {
         if let Some(source) = source {
             self.touch(source, size, access, Touch::Read)?;
         }
-        self.touch(target, bytes, access, Touch::Write { value: [0; 2], held: [1; 2] })?;
+        self.touch(target, bytes, access, Touch::Write([0; 8]))?;
         let flight = Flight { lane, target, source, bytes, size, group: None, landed: false, pc: self.warp.pc };
         self.warp.flights.push(flight);
         Ok(())

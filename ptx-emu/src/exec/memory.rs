@@ -12,11 +12,8 @@ use crate::shadow::{Access, Cell, Conflict, Knowledge, READ_ONLY, STRONG, Words}
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Touch {
     Read,
-    /// The bits, the lowest byte first; and those that the place holds.
-    Write {
-        value: [u32; 2],
-        held: [u32; 2],
-    },
+    /// The bits, the lowest byte first.
+    Write([u32; 8]),
     /// A copy that was in flight has been waited for.
     Settle,
 }
@@ -62,10 +59,14 @@ impl<'l> Run<'_, 'l> {
         let mut found = Place::default();
         for lane in lanes(mask) {
             let spot = self.place(space, addresses[lane], (*bytes, a.len()), lane, &mut found)?;
-            let access = self.access(lane, flags(*order));
+            let mut value = [0; 8];
             for (i, a) in a.iter().enumerate() {
-                let value = self.src(*a).0[lane];
-                self.put(spot.element(i), value, access)?;
+                lay(&mut value, i as u32 * bytes, *bytes, self.src(*a).0[lane]);
+            }
+            self.touch(spot, *bytes * a.len() as u32, self.access(lane, flags(*order)), Touch::Write(value))?;
+            for (i, a) in a.iter().enumerate() {
+                let (spot, value) = (spot.element(i), self.src(*a).0[lane]);
+                spot.piece.unwrap_or(&self.side.shared).store(spot.from, *bytes, value);
             }
             if order.strong {
                 self.has_written(space, addresses[lane], lane, *order, false);
@@ -153,7 +154,7 @@ impl<'l> Run<'_, 'l> {
             *found = Place { from: base, to: base + piece.len(), piece: Some(piece) };
         }
         match found.piece {
-            Some(piece) if address >= found.from && address + len <= found.to => {
+            Some(piece) if address >= found.from && found.to.checked_sub(len).is_some_and(|last| address <= last) => {
                 Ok(spot(Some(piece), address - found.from))
             }
             _ => Err(self.bad(OUTSIDE, space, address, len as u32, lane)),
@@ -170,12 +171,9 @@ impl<'l> Run<'_, 'l> {
         }
     }
     fn put(&mut self, spot: Spot<'l>, value: u64, access: Access) -> Result<(), Fault> {
-        let halves = |x: u64| [x as u32, (x >> 32) as u32];
-        if self.cx.races {
-            let held = spot.piece.unwrap_or(&self.side.shared).load(spot.from, spot.bytes).0;
-            let touch = Touch::Write { value: halves(value), held: halves(held) };
-            self.touch(spot, spot.bytes, access, touch)?;
-        }
+        let mut bits = [0; 8];
+        lay(&mut bits, 0, spot.bytes, value);
+        self.touch(spot, spot.bytes, access, Touch::Write(bits))?;
         spot.piece.unwrap_or(&self.side.shared).store(spot.from, spot.bytes, value);
         Ok(())
     }
@@ -202,11 +200,11 @@ impl<'l> Run<'_, 'l> {
             return Ok(());
         }
         let knowledge = &self.warp.knowledge;
+        let piece = (spot.piece.unwrap_or(&self.side.shared), spot.from);
         let done = if spot.piece.is_none() {
-            record(&mut self.side.cells, spot.from, bytes, access, touch, knowledge)
+            record((&mut self.side.cells, spot.from), bytes, access, touch, knowledge, piece)
         } else {
-            let (words, at) = self.world.pages.around(spot.address);
-            record(words, at, bytes, access, touch, knowledge)
+            record(self.world.pages.around(spot.address), bytes, access, touch, knowledge, piece)
         };
         let address = |at: u32| spot.address + u64::from(at);
         done.map_err(|(at, conflict)| self.cx.conflict(spot.space.name(), address(at), &access, conflict))
@@ -220,7 +218,7 @@ impl<'l> Run<'_, 'l> {
         let addresses = self.addresses(*at, mask)?;
         for lane in lanes(mask) {
             for (i, d) in d.iter().enumerate() {
-                let address = addresses[lane] + i as u64 * u64::from(*bytes);
+                let address = addresses[lane].saturating_add(i as u64 * u64::from(*bytes));
                 let end = address.saturating_add((*bytes).into());
                 let Some(found) = memory.get(address as usize..end as usize) else {
                     return Err(self.bad(OUTSIDE, *space, address, *bytes, lane));
@@ -270,31 +268,35 @@ const MISALIGNED: Wrong = |space, address, bytes| Kind::Misaligned { space, addr
 const UNWRITTEN: Wrong = |space, address, bytes| Kind::Unwritten { space, address, bytes };
 
 fn record(
-    words: &mut Words<Cell>,
-    at: u64,
+    (words, at): (&mut Words<Cell>, u64),
     bytes: u32,
     access: Access,
     touch: Touch,
     knowledge: &Knowledge,
+    (piece, from): (&Piece, u64),
 ) -> Result<(), (u32, Conflict)> {
     let ordered = |other: &Access| knowledge.ordered(&access, other);
-    words.each(at, bytes, |cell, from, count| {
-        let done = match touch {
-            Touch::Read => cell.read(access, ordered),
-            Touch::Write { value, held } => {
-                let part = |x: [u32; 2]| {
-                    let word = x[(from / 4) as usize & 1] >> (from % 4 * 8);
-                    if count == 4 { word } else { word & 0xFF }
-                };
-                cell.write(access, (part(value), part(value) == part(held)), ordered)
-            }
-            Touch::Settle => {
-                cell.settle(access);
-                Ok(())
-            }
-        };
-        done.map_err(|conflict| (from, conflict))
-    })
+    match touch {
+        Touch::Read => words.each(at, bytes, |cell, i, _| cell.read(access, ordered).map_err(|conflict| (i, conflict))),
+        Touch::Write(value) => words.each(at, bytes, |cell, i, count| {
+            let value = value[(i / 4) as usize & 7] >> (i % 4 * 8) & (u32::MAX >> (32 - count * 8));
+            let holds = || piece.load(from + u64::from(i), count).0 == u64::from(value);
+            cell.write(access, value, holds, ordered).map_err(|conflict| (i, conflict))
+        }),
+        Touch::Settle => words.each(at, bytes, |cell, _, _| {
+            cell.settle(access);
+            Ok(())
+        }),
+    }
+}
+/// Puts an element's bytes where they lie in an access.
+fn lay(bits: &mut [u32; 8], at: u32, bytes: u32, value: u64) {
+    let word = (at / 4) as usize & 7;
+    match bytes {
+        8 => (bits[word], bits[(word + 1) & 7]) = (value as u32, (value >> 32) as u32),
+        4 => bits[word] = value as u32,
+        _ => bits[word] |= (value as u32 & ((1 << (bytes * 8)) - 1)) << (at % 4 * 8),
+    }
 }
 
 /// The piece that the last lane found.

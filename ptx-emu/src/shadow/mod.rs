@@ -30,13 +30,16 @@ pub(crate) const IN_FLIGHT: u16 = 2;
 pub(crate) const READ_ONLY: u16 = 4;
 
 impl Access {
+    #[inline(always)]
     fn is(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
     /// Unless something orders the two.
+    #[inline(always)]
     fn races(&self, other: &Access) -> bool {
         !self.is(STRONG) || !other.is(STRONG)
     }
+    #[inline(always)]
     fn happened(&self) -> bool {
         self.clock.0 != 0
     }
@@ -69,8 +72,14 @@ pub(crate) enum Conflict {
 impl Cell {
     /// # Errors
     /// It conflicts with the last write.
+    #[inline(always)]
     pub(crate) fn read(&mut self, me: Access, ordered: impl Fn(&Access) -> bool) -> Result<(), Conflict> {
         let write = &self.write;
+        let same = |other: &Access| other.thread == me.thread && other.block == me.block;
+        if !write.happened() && (!self.reads[0].happened() || same(&self.reads[0])) {
+            self.reads[0] = me;
+            return Ok(());
+        }
         if write.happened() {
             if write.is(IN_FLIGHT) {
                 return Err(Conflict::InFlight(*write));
@@ -82,21 +91,22 @@ impl Cell {
                 return Err(Conflict::Race(*write));
             }
         }
-        let same = |other: &Access| other.thread == me.thread && other.block == me.block;
         let slot = self.reads.iter().position(|r| !r.happened() || same(r));
         if let Some(slot) = slot.or_else(|| self.reads.iter().position(&ordered)) {
             self.reads[slot] = me;
         }
         Ok(())
     }
-    /// `same`: the value is what the place already holds.
+    /// `holds`: whether the place has the value already.
     ///
     /// # Errors
     /// It conflicts with an earlier access.
+    #[inline(always)]
     pub(crate) fn write(
         &mut self,
         me: Access,
-        (value, same): (u32, bool),
+        value: u32,
+        holds: impl Fn() -> bool,
         ordered: impl Fn(&Access) -> bool,
     ) -> Result<(), Conflict> {
         let write = &self.write;
@@ -105,8 +115,8 @@ impl Cell {
                 return Err(Conflict::InFlight(*write));
             }
             // Threads that store one value by one instruction do not disturb each other.
-            let alike = same && write.pc == me.pc && !me.is(IN_FLIGHT);
-            if !alike && write.races(&me) && !ordered(write) {
+            let alike = || write.pc == me.pc && !me.is(IN_FLIGHT) && holds();
+            if write.races(&me) && !ordered(write) && !alike() {
                 return Err(Conflict::Race(*write));
             }
         }

@@ -80,6 +80,7 @@ impl Knowledge {
         Knowledge { clock: Clock::FIRST, epochs, ..Knowledge::default() }
     }
     /// Whether the access is over before what this lane does now.
+    #[inline]
     pub(crate) fn ordered(&self, me: &Access, other: &Access) -> bool {
         if other.block != me.block {
             let covers = |map: &Map| map.get(&other.block).is_some_and(|known| known.covers(other));

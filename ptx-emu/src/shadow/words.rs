@@ -20,7 +20,7 @@ impl<C: Place> Words<C> {
         Words { cells: vec![C::default(); words], split: FxHashMap::default() }
     }
     /// Each cell of the bytes, with the number of its first byte and how many it has.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn each<E>(
         &mut self,
         at: u64,
@@ -34,6 +34,15 @@ impl<C: Place> Words<C> {
             }
             return Ok(());
         }
+        self.each_part(at, bytes, f)
+    }
+    #[inline(never)]
+    fn each_part<E>(
+        &mut self,
+        at: u64,
+        bytes: u32,
+        mut f: impl FnMut(&mut C, u32, u32) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut done = 0;
         while done < bytes {
             let place = at + u64::from(done);
