@@ -14,7 +14,8 @@ use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase,
 
 /// Rows a program normalises at once; one on a GPU.
 pub const ROWS: usize = 4;
-/// As many programs as fit an H200 at once, each with many rows: gain and bias are read once by each.
+/// As many programs as fit an H200 at once, each with many rows, of which a thread holds 16 elements in f32: gain and bias
+/// are read once by each.
 pub const GPU: Share = Share { bytes_per_thread: 64, most: 3 * SMS };
 
 #[kernel]
@@ -125,7 +126,7 @@ impl<T: Float> Case for NormCase<T> {
             Target::Cuda | Target::PtxEmu => (layer_norm::<T, 1, ANY>, 1),
         };
         let launch = kernel(&self.x, &self.gain, &self.bias, &mut self.y, self.eps, columns);
-        Ok(GPU.launch(launch, self.target, rows.div_ceil(block), columns * T::ELEM.bytes() as usize))
+        Ok(GPU.launch(launch, self.target, rows.div_ceil(block), columns * size_of::<f32>()))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (x, gain, bias) = (to_f64(&self.x), to_f64(&self.gain), to_f64(&self.bias));
