@@ -25,9 +25,10 @@ pub const CODES: &[CodePage] = &[CodePage {
     code: FAULT,
     title: "the emulated GPU met something that a GPU leaves undefined",
     page: "The emulator ran the kernel's PTX and found an access outside every tensor, a read of memory that nobody wrote, a \
-           race in shared memory, a barrier that not all threads reach, or an instruction it does not know. The compiler \
-           should not emit such code: please report the kernel and the command. If the module came from a `.tir` file, \
-           check its accesses with `--target reference` first.",
+           race, a barrier that not all threads reach, or an instruction it does not know. A race between two blocks is one \
+           between two programs of the kernel: let each store to its own elements, or use atomics. Anything else the \
+           compiler should not emit: please report the kernel and the command. If the module came from a `.tir` file, check \
+           its accesses with `--target reference` first.",
 }];
 
 impl Emulator {
