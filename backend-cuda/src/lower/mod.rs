@@ -68,6 +68,8 @@ struct Lower<'m> {
     written: Vec<bool>,
     /// The groups of maxima and sums in memory.
     atomics: [Option<u32>; 2],
+    /// Inside a user's combine: scalars differ from thread to thread.
+    combining: bool,
     /// Where faults are noted, in the order of the buffer.
     slots: Vec<Slot>,
     /// The ops that print, as lines number them.
@@ -135,6 +137,7 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         hoisted: FxHashMap::default(),
         written: written(m),
         atomics: [None; 2],
+        combining: false,
         slots: Vec::new(),
         prints: Vec::new(),
     };

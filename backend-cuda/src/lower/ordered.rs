@@ -169,9 +169,11 @@ impl Lower<'_> {
         let [to_a, to_b] = region.args[..] else { return Err(at(Fault::NoValue).into()) };
         self.values[to_a.index()] = Some(Held::Scalar(a.into()));
         self.values[to_b.index()] = Some(Held::Scalar(b.into()));
+        let outside = std::mem::replace(&mut self.combining, true);
         for &op in &region.ops {
             self.op(op)?;
         }
+        self.combining = outside;
         let result = region.yields.first().ok_or(Fault::NoValue).and_then(|v| self.scalar(*v)).map_err(at)?;
         Ok(match result {
             Src::Reg(reg) => reg,

@@ -130,7 +130,8 @@ impl Lower<'_> {
         let m = self.m;
         let (Op::Div(ops::Div { b, .. }) | Op::Rem(ops::Rem { b, .. })) = &m.op(id).op else { return Ok(()) };
         let ty = m.ty(*b);
-        if !ty.elem().is(Class::Int) || self.is_never_zero(*b) {
+        // A combine also runs on what no element of the tile is, so a zero there tells nothing.
+        if !ty.elem().is(Class::Int) || self.is_never_zero(*b) || self.combining {
             return Ok(());
         }
         let mut zeros: Vec<Reg> = Vec::new();
