@@ -102,11 +102,9 @@ fn arrays_of_tiles_are_carried_indexed_and_taken_apart() {
     let x = Tensor::from_vec([12], (0..12).collect()).expect("12");
     let mut want = [[0i32; 2]; 3];
     for t in 0..2 {
-        for u in 0..3 {
-            for j in 0..2 {
-                want[u][j] += (t * 6 + u * 2 + j) as i32;
-                want[u][j] *= if t > 0 { 2 } else { 1 };
-            }
+        for (i, number) in want.as_flattened_mut().iter_mut().enumerate() {
+            *number += (t * 6 + i) as i32;
+            *number *= if t > 0 { 2 } else { 1 };
         }
         want.swap(0, 2);
     }
