@@ -177,7 +177,9 @@ fn a_kernel_that_fails_is_told_once_and_then_that_the_gpu_is_lost() {
         }
         let kernel = ok(gpu.load(Arc::new(add(&gpu))));
         let params = params(&kernel, [Address(1 << 46); 3], 1 << 20);
-        let Err(e) = gpu.launch(&kernel, 7, &params) else { panic!("no error") };
+        // A launch does not wait: whoever waits next is told.
+        let told = gpu.launch(&kernel, 7, &params).and_then(|()| gpu.synchronize());
+        let Err(e) = told else { panic!("no error") };
         let text = e.to_string();
         assert!(
             text.contains("TW-E0637") && text.contains("7 blocks x 128 threads") && text.contains("add.tir"),

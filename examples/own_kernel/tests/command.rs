@@ -20,13 +20,15 @@ fn it_prints_the_ir_of_an_instance() {
     assert!(out.starts_with("kernel @leaky_relu<N=1024>("), "{out}");
 }
 #[test]
-fn it_runs_and_verifies_on_both_backends() {
+fn it_runs_and_verifies_on_every_backend_that_is_there() {
     let (code, out, err) = own_kernel("run leaky_relu --slope 0.1 --n 3000 --quiet");
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("model, not validated on hardware"), "{out}");
     let (code, out, err) = own_kernel("verify --quiet");
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.contains("4 agree, 0 disagree, 0 failed, 4 skipped"), "{out}");
+    // Where there is a GPU, two more agree.
+    let agree = ["6 agree, 0 disagree, 0 failed, 2 skipped", "8 agree, 0 disagree, 0 failed"];
+    assert!(agree.iter().any(|line| out.contains(line)), "{out}");
 }
 #[test]
 fn it_says_what_its_parameters_allow() {

@@ -39,7 +39,8 @@ impl Given {
                     .collect();
                 let mut data = Data::zeros(view.elem, dims.iter().product());
                 (0..data.len()).for_each(|n| data.set(n, some(view.elem, i, n)));
-                One::Tensor(AnyTensor::new(view.elem, dims, Some(data), Placement::default()), view.writable)
+                // In one place: what several cubes write must not lie in each of them.
+                One::Tensor(AnyTensor::new(view.elem, dims, Some(data), Placement::at(0, 0)), view.writable)
             }
             Type::Scalar(elem) | Type::Tile(elem, _) => One::Scalar(some(elem, i, i)),
         };
