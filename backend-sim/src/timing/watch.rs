@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Counts of the run under way, brought up to date every [`EVERY`] events.
+/// Counts of the run under way, brought up to date every `EVERY` events.
 #[derive(Debug, Default)]
 pub struct Watch {
     events: AtomicU64,
