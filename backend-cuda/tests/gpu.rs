@@ -1,5 +1,6 @@
 //! The driver end to end, where there is a GPU; elsewhere they say that they were skipped.
 #![cfg(feature = "cuda")]
+#![allow(unsafe_code)] // borrowed pointers
 
 use std::io::Write;
 use std::sync::{Arc, Once};
@@ -110,6 +111,36 @@ fn a_recorded_launch_runs_again_at_each_replay_and_events_time_it() {
         ok(gpu.read(z, &mut out));
         assert!(out == bytes(&vec![12.0; len]));
         [x, y, z].into_iter().for_each(|at| gpu.free(at));
+    });
+}
+#[test]
+fn tensors_on_the_gpu_are_launched_over_without_copies_and_at_any_element() {
+    on_gpu(|mut gpu| {
+        let mut variants = Variants::default();
+        let module = Arc::new(text::parse(ADD, "add.tir").unwrap_or_else(|e| panic!("{e:?}")));
+        let config = LaunchConfig { grid: Grid::cubes(8), ..Default::default() };
+        let host = Tensor::from_vec([1000], (0..1000).map(|i| i as f32).collect()).unwrap_or_else(|| panic!("lengths"));
+        let x = ok(gpu.upload(&host));
+        let mut sum = ok(gpu.upload(&host));
+        let mut next = ok(gpu.uninit([1000]));
+        // Each launch reads what the one before wrote: 1, 2, 3, .. times x, and none is waited for.
+        for _ in 0..10 {
+            let args = vec![Arg::View(x.as_any()), Arg::View(sum.as_any()), Arg::ViewMut(next.as_any_mut())];
+            ok(execute(&mut gpu, &mut variants, Ready { module: module.clone(), args, config })
+                .and_then(|o| o.checked()));
+            std::mem::swap(&mut sum, &mut next);
+        }
+        assert_eq!(ok(sum.to_array())[[999]], 11.0 * 999.0);
+        for first in 0..5u64 {
+            // SAFETY: inside `x`, which lives longer and is only read.
+            let part = unsafe { gpu.borrow::<f32, 1>(Address(x.address().0 + 4 * first), [900]) };
+            let mut out = ok(gpu.zeros::<f32, 1>([900]));
+            let args = vec![Arg::View(part.as_any()), Arg::View(part.as_any()), Arg::ViewMut(out.as_any_mut())];
+            ok(execute(&mut gpu, &mut variants, Ready { module: module.clone(), args, config })
+                .and_then(|o| o.checked()));
+            let out = ok(out.to_host());
+            assert!((0..900).all(|i| out.elements()[i] == 2.0 * (i as f32 + first as f32)), "from element {first}");
+        }
     });
 }
 #[test]

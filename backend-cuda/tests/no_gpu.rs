@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::text;
 use tilewright_core::passes::facts::Known;
+use tilewright_core::tensor::Tensor;
 use tilewright_cuda::cache::{Cache, MAX_BYTES};
 use tilewright_cuda::driver::{Gpu, Loaded, Origin};
 use tilewright_cuda::launch::Device;
@@ -141,5 +142,21 @@ fn machine_code_is_kept_and_read_by_the_next_load() {
         let mut gpu = ok(Gpu::open_with(0, Cache::at(dir.path(), MAX_BYTES)));
         let origins = [ok(load(&mut gpu)).origin(), ok(load(&mut gpu)).origin()];
         assert_eq!(origins, [Origin::Assembled, Origin::Cache]);
+    });
+}
+#[test]
+fn tensors_go_to_the_device_and_come_back() {
+    with_stub("tensors_go_to_the_device_and_come_back", &[], || {
+        let gpu = ok(open());
+        let host = Tensor::from(ndarray::array![[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]].t());
+        let mut there = ok(gpu.upload(&host));
+        assert_eq!(there.dims(), [3, 2]);
+        assert_eq!(ok(there.to_host()).elements(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        ok(there.write(&Tensor::from(ndarray::array![[0.5f32, 1.5], [2.5, 3.5], [4.5, 5.5]])));
+        assert_eq!(ok(there.to_array())[[2, 0]], 4.5);
+        says(there.write(&Tensor::zeros([2, 3])), &["TW-E0626", "lengths [2, 3]", "one of [3, 2]"]);
+        says(there.write(&Tensor::shape_only([3, 2])), &["TW-E0622"]);
+        assert_eq!(ok(ok(gpu.zeros::<i64, 1>([100])).to_host()).elements(), [0; 100]);
+        assert!(ok(ok(gpu.uninit::<f32, 2>([0, 7])).to_host()).elements().is_empty());
     });
 }

@@ -1,5 +1,6 @@
 //! A driver that has no GPU behind it: built as `libcuda.so` by `tests/no_gpu.rs`. What it says of the machine, and what
-//! it answers when a kernel is assembled, is in the environment. Every other call succeeds and does nothing.
+//! it answers when a kernel is assembled, is in the environment. Memory is the host's, kernels do
+//! nothing, every other call succeeds.
 #![allow(non_snake_case)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -79,10 +80,30 @@ extern "C" fn cuStreamDestroy_v2(_: *mut c_void) -> c_int {
 extern "C" fn cuStreamSynchronize(_: *mut c_void) -> c_int {
     say("SYNCHRONIZE", 0)
 }
+/// Host memory, never given back.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemAlloc_v2(at: *mut u64, _: usize) -> c_int {
-    unsafe { *at = 4096 };
-    say("ALLOC", 0)
+unsafe extern "C" fn cuMemAlloc_v2(at: *mut u64, bytes: usize) -> c_int {
+    let refused = say("ALLOC", 0);
+    if refused == 0 {
+        let words: &mut [u128] = vec![0; bytes.div_ceil(16)].leak();
+        unsafe { *at = words.as_mut_ptr() as u64 };
+    }
+    refused
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const u8, bytes: usize, _: *mut c_void) -> c_int {
+    unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, bytes) };
+    0
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, bytes: usize, _: *mut c_void) -> c_int {
+    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
+    0
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemsetD8Async(at: u64, byte: u8, bytes: usize, _: *mut c_void) -> c_int {
+    unsafe { std::ptr::write_bytes(at as *mut u8, byte, bytes) };
+    0
 }
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(_: u64) -> c_int {
