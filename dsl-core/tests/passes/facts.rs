@@ -260,3 +260,24 @@ fn a_random_program_prints_what_it_makes() {
     assert_eq!(contradiction(&m, &facts, &["%a 5".to_string()]), None);
     assert!(contradiction(&m, &facts, &["%a 6".to_string()]).is_some());
 }
+
+#[test]
+fn a_length_that_no_index_holds_does_not_keep_the_analysis_busy() {
+    let m = tilewright_core::ir::text::parse(
+        "kernel @k(%x: view<4294967295xi1>, %on: i1) {
+  %n = len %x axis 0 : i32
+  %p = program_id : i32
+  %q = while carry (%i = %p) {
+    while %on
+    yield %n
+  }
+  assert %on, \"{}\"
+}
+",
+        "k.tir",
+    );
+    let m = m.unwrap_or_else(|e| panic!("{e:?}"));
+    let facts = Facts::of(&m, &Known::default());
+    let n = ValueId(m.num_values() as u32 - 1);
+    assert!(facts.get(&m, n).is_none_or(|fact| fact.hi <= i128::from(i32::MAX)));
+}

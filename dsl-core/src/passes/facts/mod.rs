@@ -209,12 +209,19 @@ impl Analysis<'_> {
         }
         let changes = &mut self.changes[v.index()];
         *changes = changes.saturating_add(1);
-        let next = Fact {
-            lo: if both.lo < old.lo { any.lo } else { old.lo },
-            hi: if both.hi > old.hi { any.hi } else { old.hi },
-            divisor: if *changes > MAX_CHANGES { 1 } else { both.divisor },
+        let next = if self.give_up {
+            any
+        } else {
+            Fact {
+                lo: if both.lo < old.lo { any.lo } else { old.lo },
+                hi: if both.hi > old.hi { any.hi } else { old.hi },
+                divisor: if *changes > MAX_CHANGES { 1 } else { both.divisor },
+            }
         };
-        (self.of[v.index()], self.changed) = (Some(if self.give_up { any } else { next }), true);
+        // What reaches beyond the element already adds nothing.
+        if next != old {
+            (self.of[v.index()], self.changed) = (Some(next), true);
+        }
     }
     fn region(&mut self, r: RegionId) {
         let m = self.m;
@@ -317,7 +324,8 @@ impl Analysis<'_> {
         let grid = self.known.grid;
         match op {
             Op::Len(o) => match self.known.len(self.m, o.view, o.axis.0) {
-                Some(len) => Some(Fact::exact(len)),
+                // A launch refuses what does not fit.
+                Some(len) => Fact::between(len, len, len.unsigned_abs(), elem),
                 None => {
                     let fact = self.known.len_fact(self.m, o.view, o.axis.0);
                     fact.map_or_else(
