@@ -21,13 +21,7 @@ struct Without {
 }
 
 impl Device for Without {
-    type Loaded = Loaded;
-    fn target(&self) -> Target {
-        self.emulator.target()
-    }
-    fn name(&self) -> String {
-        self.emulator.name()
-    }
+    as_the_emulator_does!();
     fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
         let mut compiled = (*compiled).clone();
         let mut seen = 0;
@@ -43,18 +37,6 @@ impl Device for Without {
     }
     fn alloc(&mut self, bytes: u64) -> Result<Address, Diagnostics> {
         self.emulator.alloc(bytes)
-    }
-    fn free(&mut self, at: Address) {
-        self.emulator.free(at);
-    }
-    fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics> {
-        self.emulator.write(at, bytes)
-    }
-    fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
-        self.emulator.read(at, bytes)
-    }
-    fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
-        self.emulator.launch(kernel, programs, params)
     }
 }
 

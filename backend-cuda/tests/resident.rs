@@ -1,5 +1,8 @@
 //! Launches over tensors that lie on a device, and what is remembered from one launch to the next; on the emulator.
 
+#[macro_use]
+mod common;
+
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::{Module, text};
@@ -31,13 +34,7 @@ impl Counted {
 }
 
 impl Device for Counted {
-    type Loaded = Loaded;
-    fn target(&self) -> Target {
-        self.emulator.target()
-    }
-    fn name(&self) -> String {
-        self.emulator.name()
-    }
+    as_the_emulator_does!();
     fn load(&mut self, compiled: Arc<Compiled>) -> Result<Loaded, Diagnostics> {
         self.loads += 1;
         self.emulator.load(compiled)
@@ -45,18 +42,6 @@ impl Device for Counted {
     fn alloc(&mut self, bytes: u64) -> Result<Address, Diagnostics> {
         self.allocs += 1;
         self.emulator.alloc(bytes)
-    }
-    fn free(&mut self, at: Address) {
-        self.emulator.free(at);
-    }
-    fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics> {
-        self.emulator.write(at, bytes)
-    }
-    fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
-        self.emulator.read(at, bytes)
-    }
-    fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
-        self.emulator.launch(kernel, programs, params)
     }
     fn wait(&mut self) -> Result<(), Diagnostics> {
         self.waits += 1;

@@ -12,4 +12,4 @@ mod reg;
 pub use convert::{Conversion, Shuffled, conversion};
 pub use describe::describe;
 pub use infer::{Layouts, infer};
-pub use reg::{Coord, RegLayout};
+pub use reg::{Coord, RegLayout, without_axis};

@@ -162,10 +162,7 @@ impl RegLayout {
     }
     /// What is left of an axis after a reduction along it: threads that differed in it hold the same.
     pub fn without(&self, axis: usize) -> RegLayout {
-        let drop = |c: &Coord| -> Coord {
-            let mut kept = c.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, n)| *n);
-            std::array::from_fn(|_| kept.next().unwrap_or(0))
-        };
+        let drop = |c: &Coord| without_axis(c, axis);
         let reg = self.reg.iter().map(drop).filter(|basis| basis.iter().any(|n| *n != 0)).collect();
         let mut rep = drop(&self.rep);
         rep.iter_mut().skip(self.rank - 1).for_each(|n| *n = 1);
@@ -181,6 +178,10 @@ impl RegLayout {
     }
 }
 
+/// The coordinate without one of its numbers; those behind it move up.
+pub fn without_axis(at: &Coord, axis: usize) -> Coord {
+    std::array::from_fn(|i| at.get(if i < axis { i } else { i + 1 }).copied().unwrap_or(0))
+}
 fn unit(axis: usize, bit: u32) -> Coord {
     std::array::from_fn(|i| if i == axis { 1 << bit } else { 0 })
 }

@@ -42,7 +42,7 @@ use memory::Hoisted;
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, Type, ValueId, ops};
+use tilewright_core::ir::{Def, Effects, Module, Op, OpId, RegionId, Type, ValueId};
 use tilewright_core::passes::bounds::{Checks, Placement, Prover};
 
 /// A kernel's lowering in progress.
@@ -162,15 +162,7 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
 /// By parameter: whether some op writes it.
 fn written(m: &Module) -> Vec<bool> {
     let mut out = vec![false; m.params.len()];
-    m.each_op(&mut |op| {
-        if let Op::Store(ops::Store { at, .. })
-        | Op::AtomicAdd(ops::AtomicAdd { at, .. })
-        | Op::AtomicMax(ops::AtomicMax { at, .. }) = &m.op(op).op
-            && let Def::Param(param) = m.def(at.view)
-        {
-            out[param as usize] = true;
-        }
-    });
+    Effects::of_region(m, m.body).changes().for_each(|param| out[param as usize] = true);
     out
 }
 

@@ -6,7 +6,7 @@
 use super::errors::Fault;
 use super::held::{held, stored};
 use super::{Done, Lower};
-use crate::layout::{Coord, RegLayout};
+use crate::layout::{Coord, RegLayout, without_axis};
 use crate::ptx::{
     Addr, Bin, CacheHint, Class, Cmp, Guard, Memory, Op as PtxOp, Reg, Shuffle, Space, Special, Src, Tern, Touch, Ty,
 };
@@ -124,7 +124,7 @@ impl Lower<'_> {
         let thread = (layout.rep()[axis] * layout.atom(axis) > n).then(|| self.thread_coord(layout, axis));
         for (reg, value) in regs.iter().enumerate() {
             let at = layout.reg_coord(reg);
-            let row = rows.entry(without(&at, axis)).or_default();
+            let row = rows.entry(without_axis(&at, axis)).or_default();
             match thread {
                 Some(_) if at[axis] >= n => {}
                 Some(thread) if at[axis] + furthest >= n => {
@@ -249,9 +249,4 @@ impl Lower<'_> {
         }
         sum.unwrap_or_else(|| self.body.mov(Ty::B32, Src::Imm(0)))
     }
-}
-
-fn without(at: &Coord, axis: usize) -> Coord {
-    let mut kept = at.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, n)| *n);
-    std::array::from_fn(|_| kept.next().unwrap_or(0))
 }

@@ -4,7 +4,7 @@ use super::errors::Fault;
 use super::held::{flat, stored};
 use super::reduce::by_coord;
 use super::{Done, Lower};
-use crate::layout::{Coord, RegLayout};
+use crate::layout::{Coord, RegLayout, without_axis};
 use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Src, Tern, Touch, Ty};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Dims, MAX_RANK, OpId, ValueId, ops};
@@ -16,11 +16,7 @@ impl Lower<'_> {
         let axis = o.axis.0 as usize;
         let from = to.without(axis);
         let (regs, at) = (self.tile(o.x, &from)?, by_coord(&from));
-        let pick = |reg: usize| {
-            let coord = to.reg_coord(reg);
-            let mut kept = coord.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, n)| *n);
-            at.get(&std::array::from_fn(|_| kept.next().unwrap_or(0))).map(|reg| regs[*reg])
-        };
+        let pick = |reg: usize| at.get(&without_axis(&to.reg_coord(reg), axis)).map(|reg| regs[*reg]);
         let picked: Option<Vec<Reg>> = (0..to.regs()).map(pick).collect();
         self.set_tile(id, picked.ok_or(Fault::NoValue)?);
         Ok(())

@@ -177,7 +177,7 @@ impl Body {
     // Instructions with one fresh destination, which is returned.
 
     pub fn special(&mut self, from: Special) -> Reg {
-        let d = self.fresh(if matches!(from, Special::Clock64 | Special::GlobalTimer) { Ty::U64 } else { Ty::U32 });
+        let d = self.fresh(Ty::U32);
         self.emit(Op::Special { d, from });
         d
     }
@@ -191,7 +191,7 @@ impl Body {
         self.emit(Op::Mov { ty, d, a: a.into() });
     }
     pub fn un(&mut self, op: Un, ty: Ty, a: impl Into<Src>) -> Reg {
-        let d = if matches!(op, Un::Popc | Un::Clz) { self.fresh(Ty::U32) } else { self.fresh(ty) };
+        let d = if op == Un::Clz { self.fresh(Ty::U32) } else { self.fresh(ty) };
         self.emit(Op::Un { op, ty, d, a: a.into() });
         d
     }

@@ -79,14 +79,13 @@ macro_rules! names {
 
 names! {
     /// One operand, exact.
-    Un { Neg = "neg", Abs = "abs", Not = "not", Popc = "popc", Clz = "clz" }
+    Un { Neg = "neg", Abs = "abs", Not = "not", Clz = "clz" }
 }
 names! {
     /// One operand, by the special function unit or its correctly rounded long form.
     Math {
-        Ex2 = "ex2.approx.ftz", Ex2Full = "ex2.approx", Lg2 = "lg2.approx", SqrtRn = "sqrt.rn", SqrtApprox = "sqrt.approx",
-        RsqrtApprox = "rsqrt.approx", RcpRn = "rcp.rn", RcpApprox = "rcp.approx", RcpFtz = "rcp.approx.ftz", Sin = "sin.approx", Cos = "cos.approx",
-        Tanh = "tanh.approx",
+        Ex2 = "ex2.approx.ftz", Ex2Full = "ex2.approx", SqrtRn = "sqrt.rn",
+        RsqrtApprox = "rsqrt.approx", RcpRn = "rcp.rn", RcpFtz = "rcp.approx.ftz",
     }
 }
 names! {
@@ -94,7 +93,7 @@ names! {
     Bin {
         Add = "add", Sub = "sub", MulLo = "mul.lo", MulHi = "mul.hi", MulWide = "mul.wide", Div = "div", Rem = "rem",
         Min = "min", Max = "max", MinNan = "min.NaN", MaxNan = "max.NaN",
-        AddRn = "add.rn", SubRn = "sub.rn", MulRn = "mul.rn", DivRn = "div.rn", DivFull = "div.full",
+        AddRn = "add.rn", SubRn = "sub.rn", MulRn = "mul.rn", DivRn = "div.rn",
         And = "and", Or = "or", Xor = "xor", Shl = "shl", Shr = "shr",
     }
 }
@@ -104,31 +103,23 @@ names! {
 }
 names! {
     /// How an inexact conversion rounds; `.rni` and the like: to an integral value.
-    Round { Rn = "rn", Rz = "rz", Rm = "rm", Rp = "rp", Rni = "rni", Rzi = "rzi", Rmi = "rmi", Rpi = "rpi" }
+    Round { Rn = "rn", Rz = "rz", Rni = "rni", Rzi = "rzi", Rmi = "rmi" }
 }
 names! {
     /// `Neu`: true also where an operand is NaN.
     Cmp { Eq = "eq", Ne = "ne", Lt = "lt", Le = "le", Gt = "gt", Ge = "ge", Neu = "neu", Nan = "nan" }
 }
 names! {
-    Shuffle { Bfly = "bfly", Up = "up", Down = "down", Idx = "idx" }
-}
-names! {
-    Vote { All = "all", Any = "any", Ballot = "ballot" }
+    Shuffle { Bfly = "bfly", Up = "up", Idx = "idx" }
 }
 names! {
     /// What an atomic does to memory.
-    Atomic { Add = "add", AddNoFtz = "add.noftz", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor", Exch = "exch", Cas = "cas" }
-}
-names! {
-    /// Who an order holds for.
-    Scope { Cta = "cta", Cluster = "cluster", Gpu = "gpu", Sys = "sys" }
+    Atomic { Add = "add", AddNoFtz = "add.noftz", Max = "max", Or = "or", Cas = "cas" }
 }
 names! {
     /// Read-only registers of a thread.
     Special {
-        TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x", LaneId = "%laneid", Clock64 = "%clock64",
-        GlobalTimer = "%globaltimer",
+        TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x",
     }
 }
 
@@ -221,13 +212,6 @@ pub enum Op {
         c: Src,
         table: u8,
     },
-    /// Bytes of `a` and `b` picked by the nibbles of `sel`.
-    Prmt {
-        d: Reg,
-        a: Src,
-        b: Src,
-        sel: Src,
-    },
     /// `width` bits of `a` from bit `from` on, extended by their sign or by zeros.
     Bfe {
         ty: Ty,
@@ -300,18 +284,8 @@ pub enum Op {
         b: Src,
         clamp: u32,
     },
-    Vote {
-        mode: Vote,
-        d: Reg,
-        a: Reg,
-    },
     /// All threads of the CTA, ordering their memory.
     Bar,
-    /// All lanes of the warp, ordering their memory.
-    BarWarp,
-    Fence {
-        scope: Scope,
-    },
     /// `uniform`: all lanes of a warp go the same way.
     Bra {
         to: Label,
@@ -319,5 +293,4 @@ pub enum Op {
     },
     Label(Label),
     Ret,
-    Trap,
 }

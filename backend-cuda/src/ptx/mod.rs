@@ -11,8 +11,8 @@ mod ty;
 
 pub use body::{Aside, Body, Buffer, Line, Memory, Place, Touch};
 pub use inst::{
-    Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Op, Round, Scope, Shuffle, Space, Special, Src,
-    Tern, Un, Vote,
+    Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Op, Round, Shuffle, Space, Special, Src, Tern,
+    Un,
 };
 pub use pressure::pressure;
 pub use print::{Kernel, Printed};

@@ -70,8 +70,7 @@ fn each_reg(op: &Op, f: &mut dyn FnMut(Reg)) {
         Op::Special { d, .. } | Op::BufferBase { d, .. } | Op::EvictFirst { d } => all(&[*d], &[], None),
         Op::Bin { d, a, b, .. } | Op::Setp { d, a, b, .. } => all(&[*d], &[*a, *b], None),
         Op::Tern { d, a, b, c, .. } | Op::Lop3 { d, a, b, c, .. } => all(&[*d], &[*a, *b, *c], None),
-        Op::Prmt { d, a, b, sel } => all(&[*d], &[*a, *b, *sel], None),
-        Op::Cvt { d, a, .. } | Op::Bfe { d, a, .. } | Op::Vote { d, a, .. } => all(&[*d, *a], &[], None),
+        Op::Cvt { d, a, .. } | Op::Bfe { d, a, .. } => all(&[*d, *a], &[], None),
         Op::CvtPack { d, hi, lo, .. } => all(&[*d, *hi, *lo], &[], None),
         Op::Bfi { d, a, into, .. } => all(&[*d, *a, *into], &[], None),
         Op::Selp { d, a, b, p, .. } => all(&[*d, *p], &[*a, *b], None),
@@ -88,6 +87,6 @@ fn each_reg(op: &Op, f: &mut dyn FnMut(Reg)) {
         Op::Red { at, a, .. } => all(&[], &[*a], Some(at)),
         Op::Atom { d, at, a, b, .. } => all(&[*d], &[*a, b.unwrap_or(Src::Imm(0))], Some(at)),
         Op::Shfl { d, a, b, .. } => all(&[*d, *a], &[*b], None),
-        Op::Bar | Op::BarWarp | Op::Fence { .. } | Op::Bra { .. } | Op::Label(_) | Op::Ret | Op::Trap => {}
+        Op::Bar | Op::Bra { .. } | Op::Label(_) | Op::Ret => {}
     }
 }

@@ -113,9 +113,6 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
         Op::Lop3 { d, a, b, c, table } => {
             write!(out, "lop3.b32 {d}, {}, {}, {}, {table:#04x}", src(Ty::B32, *a), src(Ty::B32, *b), src(Ty::B32, *c))
         }
-        Op::Prmt { d, a, b, sel } => {
-            write!(out, "prmt.b32 {d}, {}, {}, {}", src(Ty::B32, *a), src(Ty::B32, *b), src(Ty::B32, *sel))
-        }
         Op::Bfe { ty, d, a, from, width } => write!(out, "bfe.{ty} {d}, {a}, {from}, {width}"),
         Op::Bfi { d, a, into, from, width } => write!(out, "bfi.b32 {d}, {a}, {into}, {from}, {width}"),
         Op::Pack { ty, d, parts } => write!(out, "mov.{ty} {d}, {}", vector(parts)),
@@ -153,17 +150,10 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
         Op::Shfl { mode, d, a, b, clamp } => {
             write!(out, "shfl.sync.{}.b32 {d}, {a}, {}, {clamp:#x}, -1", mode.text(), src(Ty::B32, *b))
         }
-        Op::Vote { mode, d, a } => {
-            let ty = if d.class == Class::Pred { Ty::Pred } else { Ty::B32 };
-            write!(out, "vote.sync.{}.{ty} {d}, {a}, -1", mode.text())
-        }
         Op::Bar => write!(out, "bar.sync 0"),
-        Op::BarWarp => write!(out, "bar.warp.sync -1"),
-        Op::Fence { scope } => write!(out, "fence.acq_rel.{}", scope.text()),
         Op::Bra { to, uniform } => write!(out, "bra{} $L{}", if *uniform { ".uni" } else { "" }, to.0),
         Op::Label(label) => write!(out, "$L{}:", label.0),
         Op::Ret => write!(out, "ret"),
-        Op::Trap => write!(out, "trap"),
     }
 }
 

@@ -133,3 +133,29 @@ pub fn difference(a: &AnyTensor, b: &AnyTensor, ulps: u64) -> Option<String> {
     };
     (0..a.len()).find(|i| far(*i)).map(|i| format!("element {i}: {:?}, the interpreter has {:?}", b.get(i), a.get(i)))
 }
+
+/// What a device that wraps the emulator leaves to it.
+#[macro_export]
+macro_rules! as_the_emulator_does {
+    () => {
+        type Loaded = tilewright_cuda::emulator::Loaded;
+        fn target(&self) -> Target {
+            self.emulator.target()
+        }
+        fn name(&self) -> String {
+            self.emulator.name()
+        }
+        fn free(&mut self, at: Address) {
+            self.emulator.free(at);
+        }
+        fn write(&mut self, at: Address, bytes: &[u8]) -> Result<(), Diagnostics> {
+            self.emulator.write(at, bytes)
+        }
+        fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
+            self.emulator.read(at, bytes)
+        }
+        fn launch(&mut self, kernel: &Self::Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
+            self.emulator.launch(kernel, programs, params)
+        }
+    };
+}
