@@ -1,6 +1,7 @@
 //! Decoded instructions: registers are numbers, what an instruction computes is a function over the lanes of a warp.
 
 use crate::alu::convert::Convert;
+use crate::alu::product::Product;
 use crate::alu::{F1, F2, F3, Test};
 
 /// Lanes of a warp.
@@ -357,6 +358,30 @@ pub(crate) enum Op {
     },
     ActiveMask {
         d: Reg,
+    },
+    /// `d = a . b + c` of matrices that the lanes of a warp hold together.
+    Mma {
+        how: Product,
+        d: Vec<Reg>,
+        a: Vec<Src>,
+        b: Vec<Src>,
+        c: Vec<Src>,
+    },
+    /// 8 x 8 matrices of 16 bits, a row of 16 bytes at the address of a lane each: the first eight lanes name the first.
+    LoadMatrix {
+        transposed: bool,
+        d: Vec<Reg>,
+        at: Addr,
+    },
+    StoreMatrix {
+        transposed: bool,
+        a: Vec<Src>,
+        at: Addr,
+    },
+    /// A matrix of that kind, transposed between the lanes that hold it.
+    TransposeMatrix {
+        d: Reg,
+        a: Src,
     },
     Bar {
         id: Src,

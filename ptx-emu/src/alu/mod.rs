@@ -1,6 +1,6 @@
 //! What instructions compute, as functions over the 32 lanes of a warp: which one is chosen when the text is read, so a run
 //! only calls it. `int.rs`, `float.rs`, `half.rs`: arithmetic. `bits.rs`: fields of bits. `convert.rs`: from type to type.
-//! `compare.rs`: tests. `memory.rs`: what atomics leave. Inactive lanes are computed too, so nothing here may fail.
+//! `compare.rs`: tests. `memory.rs`: what atomics leave. `product.rs`: matrices. Inactive lanes are computed too, so nothing here may fail.
 
 use crate::inst::Lanes;
 
@@ -11,6 +11,7 @@ pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod int;
 pub(crate) mod memory;
+pub(crate) mod product;
 
 pub(crate) type F1 = fn(&Lanes, &mut Lanes);
 pub(crate) type F2 = fn(&Lanes, &Lanes, &mut Lanes);

@@ -1,8 +1,9 @@
 //! From statements to instructions. Anything that is not read here is an error with its line: nothing is skipped silently.
 //! `operands.rs`: registers, numbers, addresses, modifiers. `arith.rs`: what computes. `memory.rs`: what loads and stores.
-//! `warp.rs`: what lanes do together, barriers, control.
+//! `matrix.rs`: matrices that a warp holds. `warp.rs`: what else lanes do together, barriers, control.
 
 mod arith;
+mod matrix;
 mod memory;
 mod operands;
 mod warp;
@@ -120,7 +121,10 @@ impl<'m> Body<'m> {
             Some(op) => op,
             None => match memory::op(words.opcode, &mut operands)? {
                 Some(op) => op,
-                None => warp::op(words.opcode, &mut operands)?.ok_or_else(|| format!("`{}`", words.opcode))?,
+                None => match matrix::op(words.opcode, &mut operands)? {
+                    Some(op) => op,
+                    None => warp::op(words.opcode, &mut operands)?.ok_or_else(|| format!("`{}`", words.opcode))?,
+                },
             },
         };
         operands.finish()?;

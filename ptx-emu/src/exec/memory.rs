@@ -256,7 +256,7 @@ pub(super) struct Spot<'l> {
     pub from: u64,
 }
 impl Spot<'_> {
-    fn element(self, i: usize) -> Self {
+    pub(super) fn element(self, i: usize) -> Self {
         let step = i as u64 * u64::from(self.bytes);
         Spot { address: self.address + step, from: self.from + step, ..self }
     }

@@ -1,11 +1,12 @@
 //! Blocks while they run. `cta.rs`: the warps of a block, in turn. `warp.rs`: one warp, its lanes together where they can be.
 //! `step.rs`: what each instruction does. `memory.rs`: loads and stores. `copies.rs`: asynchronous copies. `strong.rs`: what
-//! orders blocks. `collective.rs`: shuffles, votes. `barrier.rs`: barriers. `random.rs`: the order that a seed gives.
+//! orders blocks. `collective.rs`: shuffles, votes. `matrix.rs`: matrices of a warp. `barrier.rs`: barriers. `random.rs`: the order that a seed gives.
 
 mod barrier;
 mod collective;
 mod copies;
 mod cta;
+mod matrix;
 mod memory;
 mod random;
 mod step;

@@ -32,6 +32,9 @@ impl Run<'_, '_> {
             | Op::Match { .. }
             | Op::Reduce { .. }
             | Op::Elect { .. } => return self.collective(&inst.op, mask),
+            Op::Mma { .. } | Op::LoadMatrix { .. } | Op::StoreMatrix { .. } | Op::TransposeMatrix { .. } => {
+                return self.matrix(&inst.op, mask);
+            }
             Op::Bar { .. } | Op::BarWarp { .. } => return self.barrier(&inst.op, here, mask),
             Op::Fence { wide } => {
                 if *wide {
