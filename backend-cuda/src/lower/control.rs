@@ -41,16 +41,18 @@ impl Lower<'_> {
         let (turn, end) = (self.body.label(), self.body.label());
         let none = self.body.setp(Cmp::Ge, ty, counter, hi);
         self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: end, uniform: true });
+        let before = self.body.here();
         self.body.emit(PtxOp::Label(turn));
-        self.enter_loop(&[o.body], Some((*index, o.range.step)));
+        self.enter_loop(&[o.body], Some((*index, &o.range)));
         self.region(o.body)?;
-        self.leave_loop();
+        let first = self.leave_loop();
         self.hand_over(id, &body.yields, args.iter().copied(), &carried)?;
         let left = self.body.bin(Bin::Sub, ty, hi, counter);
         let more = self.body.setp(Cmp::Gt, unsigned(ty), left, step);
         self.body.emit(PtxOp::Bin { op: Bin::Add, ty, d: counter, a: counter.into(), b: step });
         self.body.emit_if(Guard { pred: more, negated: false }, PtxOp::Bra { to: turn, uniform: true });
         self.body.emit(PtxOp::Label(end));
+        self.body.insert(before, first);
         results.iter().zip(carried).for_each(|(v, held)| self.values[v.index()] = Some(held));
         Ok(())
     }

@@ -38,7 +38,7 @@ use crate::shared::{self, Plan};
 use crate::target::Target;
 use errors::Fault;
 use held::Held;
-use memory::Hoisted;
+use memory::{Around, Hoisted};
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
@@ -56,10 +56,8 @@ struct Lower<'m> {
     body: Body,
     abi: Abi,
     values: Vec<Option<Held>>,
-    /// The loops around the current op, outermost first: index, and what its turns are at least apart.
-    loops: Vec<Option<(ValueId, u128)>>,
-    /// The ops in the outermost of them.
-    outermost_loop: Option<(u32, u32)>,
+    /// The loops around the current op, outermost first.
+    loops: Vec<Around>,
     /// Registers that stand for a whole kernel: parameters, ids.
     entry: FxHashMap<Item, Reg>,
     specials: FxHashMap<Special, Reg>,
@@ -129,7 +127,6 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         abi: Abi::default(),
         values: vec![None; m.num_values()],
         loops: Vec::new(),
-        outermost_loop: None,
         entry: FxHashMap::default(),
         specials: FxHashMap::default(),
         current: OpId(0),

@@ -136,11 +136,23 @@ impl Body {
     }
     /// Puts what was emitted aside in its place, and goes on where emission was before.
     pub fn resume(&mut self, from: Aside, place: Place) {
-        let lines = std::mem::replace(&mut self.lines, from.0);
+        let lines = self.apart(from);
         match place {
             Place::Entry => self.entry.extend(lines),
             Place::Rare => self.rare.extend(lines),
         }
+    }
+    /// Gives what was emitted aside, and goes on where emission was before.
+    pub fn apart(&mut self, from: Aside) -> Vec<Line> {
+        std::mem::replace(&mut self.lines, from.0)
+    }
+    /// A place between what was emitted and what will be (`Body::insert`).
+    pub fn here(&self) -> usize {
+        self.lines.len()
+    }
+    /// Puts instructions at a place that emission has passed.
+    pub fn insert(&mut self, at: usize, lines: Vec<Line>) {
+        self.lines.splice(at..at, lines);
     }
     /// Puts what is rarely reached behind everything else.
     pub fn close(&mut self) {

@@ -3,16 +3,20 @@
 //! those instructions stand behind everything else.
 //!
 //! `width.rs`: how many elements that is. `window.rs`: addresses, and which places exist. `pack.rs`: elements in words.
-//! `apart.rs`: whether a loop's turns collide. `atomic.rs`: sums and maxima in memory. `early.rs`: the order of loads.
+//! `turns.rs`: the loops around an access, and addresses that they carry; `affine.rs`: indices in their terms; `apart.rs`:
+//! whether turns collide. `atomic.rs`: sums and maxima in memory. `early.rs`: the order of loads.
 
+mod affine;
 mod apart;
 mod atomic;
 mod early;
 mod pack;
+mod turns;
 mod width;
 mod window;
 
 pub(super) use early::issue_order;
+pub(super) use turns::Around;
 pub(super) use width::vector;
 pub(super) use window::{Edge, Hoisted, Span};
 

@@ -91,7 +91,7 @@ impl Lower<'_> {
         reg
     }
     /// Bytes from one place to the next along an axis of the view.
-    fn stride(&mut self, at: &Access, axis: u32, elem: ElemType) -> Src {
+    pub(super) fn stride(&mut self, at: &Access, axis: u32, elem: ElemType) -> Src {
         let (param, rank) = (self.view_param(at.view), at.index.len() as u32);
         match self.view_stride(at.view, axis, rank) {
             Src::Imm(n) => Src::Imm(n * elem.bytes()),
@@ -104,6 +104,9 @@ impl Lower<'_> {
     }
     /// `base` moved to the access's position, as an address and a constant.
     fn at_position(&mut self, at: &Access, elem: ElemType, mut base: Reg) -> Result<(Reg, i64), Fault> {
+        if let Some(carried) = self.carried(at, elem, base)? {
+            return Ok(carried);
+        }
         let mut offset = 0i64;
         // What a loop does not change comes first, so that it can leave the loop.
         let mut axes: Vec<usize> = (0..at.index.len()).collect();
