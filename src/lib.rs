@@ -21,7 +21,9 @@ pub mod prelude {
     pub use tilewright_core::lang::prelude::*;
 }
 
-/// What generated code calls. No interface for people.
+pub use tilewright_core::lang::rules;
+
+/// What generated code calls besides. No interface for people.
 #[doc(hidden)]
 pub use tilewright_core::lang::rt as __rt;
 

@@ -155,7 +155,7 @@ impl Param {
                 _ => {}
             }
         }
-        quote_spanned!(ty.span()=> <#ty as ::tilewright::__rt::Param>::Host<#life>)
+        quote_spanned!(ty.span()=> <#ty as ::tilewright::rules::Parameter>::Host<#life>)
     }
     fn bind(&self, launch: &Ident) -> TokenStream {
         let (cfgs, slot, name, text, ty) = (&self.cfgs, &self.slot, &self.name, self.text(), &self.ty);

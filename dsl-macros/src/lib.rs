@@ -2,7 +2,8 @@
 //! overload (comparisons, `&&`, `||`, `if`, `while`, `for` over a range literal) and notes the names of `let`s.
 //! `attributes` reads what stands in `#[kernel(..)]`, `carried` finds the variables a region assigns; `kernel`, `device`, `derive` write what stands around a body.
 //! Not here: any knowledge of types. Whether an `if` runs now or on the device is decided by traits in
-//! `tilewright_core::lang`, which generated code reaches as `::tilewright::__rt`.
+//! `tilewright_core::lang`, which generated code reaches as `::tilewright::rules` and, for what no message names,
+//! `::tilewright::__rt`.
 
 mod attributes;
 mod carried;

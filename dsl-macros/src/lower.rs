@@ -12,8 +12,8 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    BinOp, Block, Error, Expr, ExprBinary, ExprForLoop, ExprIf, ExprStruct, ExprWhile, GenericArgument, Ident, Item,
-    LitStr, Local, LocalInit, Macro, Member, Pat, Path, RangeLimits, Stmt, Token, Type,
+    Arm, BinOp, Block, Error, Expr, ExprBinary, ExprForLoop, ExprIf, ExprStruct, ExprWhile, GenericArgument, Ident,
+    Item, LitStr, Local, LocalInit, Macro, Member, Pat, Path, RangeLimits, Stmt, Token, Type,
 };
 
 /// Rewrites a body in place; the errors are those of the user.
@@ -99,22 +99,22 @@ impl Lower {
         visit_mut::visit_expr_binary_mut(self, b);
         let (left, right, at) = (&b.left, &b.right, b.left.span());
         let (tr, f) = match b.op {
-            BinOp::Lt(_) => ("Order", "lt"),
-            BinOp::Le(_) => ("Order", "le"),
-            BinOp::Gt(_) => ("Order", "gt"),
-            BinOp::Ge(_) => ("Order", "ge"),
-            BinOp::Eq(_) => ("Same", "eq"),
-            BinOp::Ne(_) => ("Same", "ne"),
+            BinOp::Lt(_) => ("OrderedWith", "lt"),
+            BinOp::Le(_) => ("OrderedWith", "le"),
+            BinOp::Gt(_) => ("OrderedWith", "gt"),
+            BinOp::Ge(_) => ("OrderedWith", "ge"),
+            BinOp::Eq(_) => ("EqualTo", "eq"),
+            BinOp::Ne(_) => ("EqualTo", "ne"),
             BinOp::And(_) => {
-                return Some(Expr::Verbatim(quote_spanned!(at=> ::tilewright::__rt::Logic::and(#left, || #right))));
+                return Some(Expr::Verbatim(quote_spanned!(at=> ::tilewright::rules::Logic::and(#left, || #right))));
             }
             BinOp::Or(_) => {
-                return Some(Expr::Verbatim(quote_spanned!(at=> ::tilewright::__rt::Logic::or(#left, || #right))));
+                return Some(Expr::Verbatim(quote_spanned!(at=> ::tilewright::rules::Logic::or(#left, || #right))));
             }
             _ => return None,
         };
         let (tr, f) = (Ident::new(tr, b.op.span()), Ident::new(f, b.op.span()));
-        Some(Expr::Verbatim(quote_spanned!(at=> ::tilewright::__rt::#tr::#f(&(#left), &(#right)))))
+        Some(Expr::Verbatim(quote_spanned!(at=> ::tilewright::rules::#tr::#f(&(#left), &(#right)))))
     }
 
     fn branch(&mut self, i: &mut ExprIf) -> Expr {
@@ -132,7 +132,7 @@ impl Lower {
         let c = Carry::new(&vars);
         let (values, pattern, names) = (&c.values, &c.pattern, &c.names);
         let (v, rest) = (local("__value"), local("__carried"));
-        let call = quote_spanned!(cond.span()=> ::tilewright::__rt::if_(
+        let call = quote_spanned!(cond.span()=> ::tilewright::rules::Condition::branch(
             #cond, #names, #values,
             |#pattern| { let #v = #then; (#v, #values) },
             |#pattern| { let #v = #other; (#v, #values) },
@@ -151,8 +151,8 @@ impl Lower {
         let index_name = pattern_name(index).unwrap_or_else(|| LitStr::new("", Span::call_site()));
         let c = Carry::new(&vars);
         let (values, pattern, names) = (&c.values, &c.pattern, &c.names);
-        let call = quote_spanned!(at=> ::tilewright::__rt::for_(
-            #header, #index_name, #names, #values, |#index, #pattern| { #body; #values },
+        let call = quote_spanned!(at=> ::tilewright::rules::Carried::counted(
+            #values, #header, #index_name, #names, |#index, #pattern| { #body; #values },
         ));
         Expr::Verbatim(quote!(#(#attrs)* { #values = #call; }))
     }
@@ -170,8 +170,8 @@ impl Lower {
         let (attrs, cond, body) = (&w.attrs, &w.cond, &w.body);
         let c = Carry::new(&vars);
         let (values, pattern, names) = (&c.values, &c.pattern, &c.names);
-        let call = quote_spanned!(cond.span()=> ::tilewright::__rt::while_(
-            #names, #values, |#pattern| #cond, |#pattern| { #body; #values },
+        let call = quote_spanned!(cond.span()=> ::tilewright::rules::Carried::repeated(
+            #values, #names, |#pattern| ::tilewright::rules::DeviceCondition::flag(#cond), |#pattern| { #body; #values },
         ));
         Expr::Verbatim(quote!(#(#attrs)* { #values = #call; }))
     }
@@ -202,14 +202,14 @@ impl Lower {
                 // The ends are lowered here: what replaces them is not walked again.
                 r.start.iter_mut().chain(r.end.iter_mut()).for_each(|e| self.visit_expr_mut(e));
                 let (lo, hi) = (end(&r.start), end(&r.end));
-                *e = Expr::Verbatim(quote_spanned!(r.span()=> ::tilewright::__rt::range(#lo, #hi)));
+                *e = Expr::Verbatim(quote_spanned!(r.span()=> ::tilewright::rules::LoopEnds::range((#lo, #hi))));
                 true
             }
             _ => false,
         }
     }
 
-    /// The operands of a condition with `let` in it: `&&` stays Rust's own.
+    /// The operands of a condition with `let` in it: `&&` stays Rust's own, so what is no `let` has to be a `bool`.
     fn let_condition(&mut self, e: &mut Expr) {
         match e {
             Expr::Binary(b) if matches!(b.op, BinOp::And(_)) => {
@@ -217,7 +217,15 @@ impl Lower {
                 self.let_condition(&mut b.right);
             }
             Expr::Let(l) => self.visit_expr_mut(&mut l.expr),
-            e => self.visit_expr_mut(e),
+            e => self.host_condition(e),
+        }
+    }
+    /// A condition that belongs to a pattern. A hole in it has the type of none, so then rustc is not asked.
+    fn host_condition(&mut self, e: &mut Expr) {
+        let (at, errors) = (e.span(), self.errors.len());
+        self.visit_expr_mut(e);
+        if self.errors.len() == errors {
+            *e = Expr::Verbatim(quote_spanned!(at=> ::tilewright::rules::HostCondition::known(#e)));
         }
     }
 
@@ -305,7 +313,7 @@ impl VisitMut for Lower {
                 self.error(t.question_token.span, text);
                 self.visit_expr_mut(&mut t.expr);
                 let inner = &t.expr;
-                Some(Expr::Verbatim(quote_spanned!(inner.span()=> ::tilewright::__rt::Tried::value(#inner))))
+                Some(Expr::Verbatim(quote_spanned!(inner.span()=> ::tilewright::rules::Tried::value(#inner))))
             }
             Expr::Await(a) => self.refuse(a.await_token.span, "`await` in a kernel: `recv` already waits"),
             // Every other form holds expressions at most: they are lowered where they stand.
@@ -347,6 +355,12 @@ impl VisitMut for Lower {
             out.push(verbatim(quote!(::tilewright::__rt::name_last(#mark, #name);)));
         }
         b.stmts = out;
+    }
+    fn visit_arm_mut(&mut self, a: &mut Arm) {
+        if let Some((_, guard)) = &mut a.guard {
+            self.let_condition(guard);
+        }
+        self.visit_expr_mut(&mut a.body);
     }
     // Types, patterns, generic arguments and items hold only what rustc evaluates.
     fn visit_type_mut(&mut self, _: &mut Type) {}

@@ -2,6 +2,7 @@
 
 mod author;
 mod bounds;
+mod constructs;
 mod faults;
 mod flow;
 mod hygiene;

@@ -1,11 +1,12 @@
 //! `std::ops` on handles, and elementwise functions. One blanket `impl` over `Operand` serves tiles and scalars of all
 //! ranks, so that the output type is fixed before a literal's type is known, and every operator has one error text.
 
-use super::elem::{Bits, Elem, Float, Int, Num};
-use super::handle::{Handle, Scalar, Tile, Val};
+use super::elem::{Bits, BitsBeside, Elem, Float, Int, IntBeside, Num, NumBeside};
+use super::handle::{Handle, Scalar, Val};
 use super::operand::{Operand, beside, scalar, zero};
 use super::program::keep;
 use super::shape::{D0, Shape};
+use super::tile::Tile;
 use super::trace;
 use crate::ir::{Op, Type, ValueId, ops};
 
@@ -22,37 +23,37 @@ fn binary<X: Handle>(a: X, b: impl Operand<X::T, X::S>, make: fn(ValueId, ValueI
 
 macro_rules! operators {
     ($($class:ident $Op:ident $f:ident $Assign:ident $g:ident |$a:ident, $b:ident| $make:expr;)*) => {$(
-        impl<T: $class, S: Shape, R: Operand<T, S>> std::ops::$Op<R> for Tile<T, S> {
+        impl<T: Elem, S: Shape, R: Operand<T, S> + $class<T>> std::ops::$Op<R> for Tile<T, S> {
             type Output = Self;
             #[track_caller]
             fn $f(self, r: R) -> Self { binary(self, r, |$a, $b| $make.into()) }
         }
-        impl<T: $class, R: Operand<T, D0>> std::ops::$Op<R> for Scalar<T> {
+        impl<T: Elem, R: Operand<T, D0> + $class<T>> std::ops::$Op<R> for Scalar<T> {
             type Output = Self;
             #[track_caller]
             fn $f(self, r: R) -> Self { binary(self, r, |$a, $b| $make.into()) }
         }
-        impl<T: $class, S: Shape, R: Operand<T, S>> std::ops::$Assign<R> for Tile<T, S> {
+        impl<T: Elem, S: Shape, R: Operand<T, S> + $class<T>> std::ops::$Assign<R> for Tile<T, S> {
             #[track_caller]
             fn $g(&mut self, r: R) { *self = std::ops::$Op::$f(*self, r) }
         }
-        impl<T: $class, R: Operand<T, D0>> std::ops::$Assign<R> for Scalar<T> {
+        impl<T: Elem, R: Operand<T, D0> + $class<T>> std::ops::$Assign<R> for Scalar<T> {
             #[track_caller]
             fn $g(&mut self, r: R) { *self = std::ops::$Op::$f(*self, r) }
         }
     )*};
 }
 operators! {
-    Num Add add AddAssign add_assign |a, b| ops::Add { a, b };
-    Num Sub sub SubAssign sub_assign |a, b| ops::Sub { a, b };
-    Num Mul mul MulAssign mul_assign |a, b| ops::Mul { a, b };
-    Num Div div DivAssign div_assign |a, b| ops::Div { a, b };
-    Int Rem rem RemAssign rem_assign |a, b| ops::Rem { a, b };
-    Bits BitAnd bitand BitAndAssign bitand_assign |a, b| ops::And { a, b };
-    Bits BitOr bitor BitOrAssign bitor_assign |a, b| ops::Or { a, b };
-    Bits BitXor bitxor BitXorAssign bitxor_assign |a, b| ops::Xor { a, b };
-    Int Shl shl ShlAssign shl_assign |a, n| ops::Shl { a, n };
-    Int Shr shr ShrAssign shr_assign |a, n| ops::Shr { a, n };
+    NumBeside Add add AddAssign add_assign |a, b| ops::Add { a, b };
+    NumBeside Sub sub SubAssign sub_assign |a, b| ops::Sub { a, b };
+    NumBeside Mul mul MulAssign mul_assign |a, b| ops::Mul { a, b };
+    NumBeside Div div DivAssign div_assign |a, b| ops::Div { a, b };
+    IntBeside Rem rem RemAssign rem_assign |a, b| ops::Rem { a, b };
+    BitsBeside BitAnd bitand BitAndAssign bitand_assign |a, b| ops::And { a, b };
+    BitsBeside BitOr bitor BitOrAssign bitor_assign |a, b| ops::Or { a, b };
+    BitsBeside BitXor bitxor BitXorAssign bitxor_assign |a, b| ops::Xor { a, b };
+    IntBeside Shl shl ShlAssign shl_assign |a, n| ops::Shl { a, n };
+    IntBeside Shr shr ShrAssign shr_assign |a, n| ops::Shr { a, n };
 }
 
 // A plain number on the left: one integer and one float type, so that a literal needs no suffix.
@@ -180,26 +181,42 @@ pub fn fma<X: Handle<T: Float>>(a: X, b: impl Operand<X::T, X::S>, c: impl Opera
     X::wrap(trace::emit(ty, |t| ops::Fma { a: t.id(a), b: t.id(b), c: t.id(c) }.into()))
 }
 
-/// A mask: a `Scalar<bool>` or a tile of them.
+/// A mask that chooses between values of element `T` and shape `S`: a `Scalar<bool>` or a tile of them. What is chosen is
+/// a parameter, not an associated type: rustc tells of a wrong mask once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a mask",
     label = "a mask is a `Scalar<bool>` or a `Tile<bool, ..>`",
     note = "a host `bool` chooses with a plain `if`"
 )]
-pub trait Mask: Handle<T = bool> {
-    /// A value of the mask's shape.
-    type Of<T: Elem>: Handle<T = T>;
+pub trait Mask<T, S, Chosen>: Copy {
+    #[doc(hidden)]
+    fn mask(self) -> Val;
+    #[doc(hidden)]
+    fn chosen(v: Val) -> Chosen;
 }
-impl Mask for Scalar<bool> {
-    type Of<T: Elem> = Scalar<T>;
+#[diagnostic::do_not_recommend]
+impl<T: Elem> Mask<T, D0, Scalar<T>> for Scalar<bool> {
+    fn mask(self) -> Val {
+        self.val()
+    }
+    fn chosen(v: Val) -> Scalar<T> {
+        Scalar::of(v)
+    }
 }
-impl<S: Shape> Mask for Tile<bool, S> {
-    type Of<T: Elem> = Tile<T, S>;
+#[diagnostic::do_not_recommend]
+impl<T: Elem, S: Shape> Mask<T, S, Tile<T, S>> for Tile<bool, S> {
+    fn mask(self) -> Val {
+        self.val()
+    }
+    fn chosen(v: Val) -> Tile<T, S> {
+        Tile::of(v)
+    }
 }
 /// `a` where the mask holds, else `b`. At least one arm must fix the element type.
 #[track_caller]
-pub fn select<M: Mask, T: Elem>(mask: M, a: impl Operand<T, M::S>, b: impl Operand<T, M::S>) -> M::Of<T> {
-    let ty = trace::ty(mask.val()).with_elem(T::ELEM);
-    let (mask, a, b): (Val, Val, Val) = (mask.val(), a.operand(ty), b.operand(ty));
-    M::Of::wrap(trace::emit(ty, |t| ops::Select { mask: t.id(mask), a: t.id(a), b: t.id(b) }.into()))
+pub fn select<M: Mask<T, S, X>, T: Elem, S: Shape, X>(mask: M, a: impl Operand<T, S>, b: impl Operand<T, S>) -> X {
+    let mask = mask.mask();
+    let ty = trace::ty(mask).with_elem(T::ELEM);
+    let (a, b) = (a.operand(ty), b.operand(ty));
+    M::chosen(trace::emit(ty, |t| ops::Select { mask: t.id(mask), a: t.id(a), b: t.id(b) }.into()))
 }

@@ -37,6 +37,30 @@ pub trait Float: Num {
     const LOWEST: f64;
 }
 
+// The class of the elements is asked for beside the operand, not of `T`: while the operand is open, an operator then has
+// its `impl`, and rustc tells what the class lacks instead of "no implementation for `Scalar<f32> & Scalar<f32>`".
+macro_rules! beside_classes {
+    ($($(#[$meta:meta])* $Beside:ident $class:ident)*) => {$(
+        $(#[$meta])*
+        pub trait $Beside<T> {}
+        impl<T: $class, R> $Beside<T> for R {}
+    )*};
+}
+beside_classes! {
+    /// Stands beside `+`, `-`, `*`, `/`: the element type `T` of the value on the left has arithmetic.
+    #[diagnostic::on_unimplemented(message = "`{T}` has no arithmetic here", label = "needs a number element type")]
+    NumBeside Num
+    /// Stands beside `%`, `<<`, `>>`: the element type `T` of the value on the left is an integer.
+    #[diagnostic::on_unimplemented(message = "`{T}` is not an integer element type", label = "needs `i8` to `u64`")]
+    IntBeside Int
+    /// Stands beside `&`, `|`, `^`: the element type `T` of the value on the left is an integer or `bool`.
+    #[diagnostic::on_unimplemented(
+        message = "bit operations need an integer or bool element type, found `{T}`",
+        note = "reinterpret a float with `.bitcast::<u32>()`"
+    )]
+    BitsBeside Bits
+}
+
 /// A product of `Self` elements can be accumulated in `A` (the table of `ElemType::dot_into`).
 #[diagnostic::on_unimplemented(
     message = "a product of `{Self}` cannot be accumulated in `{A}`",
@@ -46,8 +70,9 @@ pub trait DotInto<A>: Elem {}
 
 macro_rules! classes {
     ($($t:ty: $($class:ident)*;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Elem for $t {}
-        $(impl $class for $t {})*
+        $(#[diagnostic::do_not_recommend] impl $class for $t {})*
     )*};
 }
 classes! {
@@ -59,12 +84,12 @@ classes! {
 }
 
 macro_rules! floats {
-    ($($t:ty: $lowest:expr;)*) => {$( impl Float for $t { const LOWEST: f64 = $lowest; } )*};
+    ($($t:ty: $lowest:expr;)*) => {$( #[diagnostic::do_not_recommend] impl Float for $t { const LOWEST: f64 = $lowest; } )*};
 }
 floats! { f16: -65504.0; bf16: -3.3895313892515355e38; f32: f32::MIN as f64; f64: f64::MIN; }
 
 macro_rules! products {
-    ($($t:ty => $($acc:ty)*;)*) => {$($( impl DotInto<$acc> for $t {} )*)*};
+    ($($t:ty => $($acc:ty)*;)*) => {$($( #[diagnostic::do_not_recommend] impl DotInto<$acc> for $t {} )*)*};
 }
 products! { f16 => f16 f32; bf16 => f32; f32 => f32; f64 => f64; i8 => i32; u8 => i32; F8E4M3 => f32; F8E5M2 => f32; }
 

@@ -1,9 +1,12 @@
-//! The handles: `Scalar` and `Tile` stand for one SSA value each. They are `Copy` ids into the trace that made them.
+//! Handles stand for one SSA value each: `Scalar` here, `Tile` in `tile`. They are `Copy` ids into the trace that made them.
 
 use super::elem::Elem;
 use super::shape::{D0, Shape};
+use super::trace;
 use super::value::Value;
-use crate::ir::ValueId;
+use crate::elem::ElemType;
+use crate::ir::ops::ResultType;
+use crate::ir::{ValueId, ops};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -21,17 +24,8 @@ impl Val {
 
 /// One device number of element `T`.
 pub struct Scalar<T>(Val, PhantomData<T>);
-/// An immutable device value of element `T` and shape `S`.
-pub struct Tile<T, S>(Val, PhantomData<(T, S)>);
-
 impl<T> Copy for Scalar<T> {}
 impl<T> Clone for Scalar<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T, S> Copy for Tile<T, S> {}
-impl<T, S> Clone for Tile<T, S> {
     fn clone(&self) -> Self {
         *self
     }
@@ -42,13 +36,6 @@ impl<T: Elem> fmt::Debug for Scalar<T> {
         write!(f, "Scalar<{}>", T::ELEM)
     }
 }
-/// Element and shape, not the values: they are known only on the device.
-impl<T: Elem, S: Shape> fmt::Debug for Tile<T, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tile<{}, {:?}>", T::ELEM, S::DIMS)
-    }
-}
-
 impl<T> Scalar<T> {
     pub(crate) fn val(self) -> Val {
         self.0
@@ -57,15 +44,6 @@ impl<T> Scalar<T> {
         Scalar(v, PhantomData)
     }
 }
-impl<T, S> Tile<T, S> {
-    pub(crate) fn val(self) -> Val {
-        self.0
-    }
-    pub(crate) fn of(v: Val) -> Self {
-        Tile(v, PhantomData)
-    }
-}
-
 /// One SSA value: a scalar or a tile.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar or a tile",
@@ -91,13 +69,39 @@ impl<T: Elem> Handle for Scalar<T> {
         self.0
     }
 }
-impl<T: Elem, S: Shape> Handle for Tile<T, S> {
-    type T = T;
-    type S = S;
-    fn wrap(v: Val) -> Self {
-        Tile::of(v)
+
+impl<T: Elem> Scalar<T> {
+    /// Another element type, by value; nothing when it is the same type.
+    #[track_caller]
+    pub fn cast<U: Elem>(self) -> Scalar<U> {
+        Scalar::of(cast(self.val(), U::ELEM))
     }
-    fn val(self) -> Val {
-        self.0
+    /// The same bits as another element type of the same size.
+    #[track_caller]
+    pub fn bitcast<U: Elem>(self) -> Scalar<U> {
+        const { assert!(size_of::<T>() == size_of::<U>(), "a bitcast needs two element types of one size") }
+        Scalar::of(bitcast(self.val(), U::ELEM))
     }
+}
+/// By value; nothing when it is the same type.
+#[track_caller]
+pub(super) fn cast(x: Val, to: ElemType) -> Val {
+    let ty = trace::ty(x);
+    if ty.elem() == to {
+        trace::hands_back(&[x], Vec::new());
+        return x;
+    }
+    let ty = ty.with_elem(to);
+    trace::emit(ty, |t| ops::Cast { x: t.id(x), to: ResultType(ty) }.into())
+}
+/// The same bits.
+#[track_caller]
+pub(super) fn bitcast(x: Val, to: ElemType) -> Val {
+    let ty = trace::ty(x);
+    if ty.elem() == to {
+        trace::hands_back(&[x], Vec::new());
+        return x;
+    }
+    let ty = ty.with_elem(to);
+    trace::emit(ty, |t| ops::Bitcast { x: t.id(x), to: ResultType(ty) }.into())
 }

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
     message = "`{Self}` is a host type and cannot be a kernel parameter as it stands",
     label = "`View`, `ViewMut`, `Scalar`, or mark it #[comptime]"
 )]
-pub trait Param: Copy {
+pub trait Parameter: Copy {
     /// What the host passes.
     type Host<'a>;
     #[doc(hidden)]
@@ -35,7 +35,7 @@ pub trait Param: Copy {
     fn of(v: Val) -> Self;
 }
 #[diagnostic::do_not_recommend]
-impl<T: Elem, const R: usize> Param for View<T, R> {
+impl<T: Elem, const R: usize> Parameter for View<T, R> {
     type Host<'a> = &'a Tensor<T, R>;
     fn ty() -> Type {
         Type::View(ViewType::dynamic(T::ELEM, R, false))
@@ -48,7 +48,7 @@ impl<T: Elem, const R: usize> Param for View<T, R> {
     }
 }
 #[diagnostic::do_not_recommend]
-impl<T: Elem, const R: usize> Param for ViewMut<T, R> {
+impl<T: Elem, const R: usize> Parameter for ViewMut<T, R> {
     type Host<'a> = &'a mut Tensor<T, R>;
     fn ty() -> Type {
         Type::View(ViewType::dynamic(T::ELEM, R, true))
@@ -61,7 +61,7 @@ impl<T: Elem, const R: usize> Param for ViewMut<T, R> {
     }
 }
 #[diagnostic::do_not_recommend]
-impl<T: Elem> Param for Scalar<T> {
+impl<T: Elem> Parameter for Scalar<T> {
     type Host<'a> = T;
     fn ty() -> Type {
         Type::Scalar(T::ELEM)
@@ -81,6 +81,7 @@ impl<T: Elem> Param for Scalar<T> {
     note = "`#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]`; a float goes in as its bits"
 )]
 pub trait Comptime: Clone + Hash + Eq + Debug + Send + Sync + 'static {}
+#[diagnostic::do_not_recommend]
 impl<C: Clone + Hash + Eq + Debug + Send + Sync + 'static> Comptime for C {}
 
 /// A value of any type inside a key.
@@ -218,7 +219,7 @@ impl<'a> Launch<'a> {
         self.key.parts.push(KeyPart::Value(Arc::new(value.clone())));
         self.key_text.push((name.to_string(), format!("{value:?}")));
     }
-    pub fn bind<P: Param>(&mut self, name: &'static str, host: P::Host<'a>) -> Slot<P> {
+    pub fn bind<P: Parameter>(&mut self, name: &'static str, host: P::Host<'a>) -> Slot<P> {
         self.params.push((name, P::ty()));
         self.args.push(P::arg(host));
         Slot { index: self.params.len() - 1, of: P::of }

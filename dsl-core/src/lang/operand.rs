@@ -2,8 +2,9 @@
 
 use super::elem::{Elem, Float, Int};
 use super::errors::LangFault;
-use super::handle::{Handle, Scalar, Tile, Val};
+use super::handle::{Handle, Scalar, Val};
 use super::shape::{ANY, Along, D0, DropAxis, Shape};
+use super::tile::Tile;
 use super::trace;
 use crate::elem::ElemType;
 use crate::ir::{Literal, Type, ops};

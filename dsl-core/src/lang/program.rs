@@ -112,17 +112,18 @@ pub fn printed<V: Value>(value: &V) -> Vec<Val> {
 }
 
 /// What `assert_k!` checks: now for a `bool`, on the device for a `Scalar<bool>`.
-#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`assert_k!` takes a `bool` or a `Scalar<bool>`, found `{Self}`",
     label = "not a condition",
     note = "for a tile of bools, reduce it first"
 )]
-pub trait Check {
+pub trait AssertCondition {
+    #[doc(hidden)]
     #[track_caller]
     fn check(self, text: &str);
 }
-impl Check for bool {
+#[diagnostic::do_not_recommend]
+impl AssertCondition for bool {
     #[track_caller]
     fn check(self, text: &str) {
         if !self {
@@ -130,7 +131,8 @@ impl Check for bool {
         }
     }
 }
-impl Check for Scalar<bool> {
+#[diagnostic::do_not_recommend]
+impl AssertCondition for Scalar<bool> {
     #[track_caller]
     fn check(self, text: &str) {
         let cond = self.val();
@@ -148,7 +150,7 @@ macro_rules! print_k {
 #[macro_export]
 macro_rules! assert_k {
     ($cond:expr, $text:literal $(,)?) => {
-        $crate::lang::rt::Check::check($cond, $text)
+        $crate::lang::rules::AssertCondition::check($cond, $text)
     };
 }
 /// Host code that the kernel macro leaves alone.

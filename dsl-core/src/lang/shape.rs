@@ -1,10 +1,11 @@
 //! Shapes are types, so one `impl` serves all ranks. `ANY` stands for a length that the host fixes while tracing.
 
 use super::elem::Elem;
-use super::handle::{Handle, Scalar, Tile, Val};
+use super::handle::{Handle, Scalar, Val};
 use super::operand::spread;
+use super::tile::Tile;
 use super::trace;
-use crate::ir::{Type, ops};
+use crate::ir::Type;
 use std::marker::PhantomData;
 
 /// A length that the host chooses when the kernel is traced (see `load_sized`). Equal lengths are then checked while
@@ -76,12 +77,14 @@ pub trait DropAxis<const A: usize>: Shape {
     /// The handle of that shape.
     type Of<T: Elem>: Handle<T = T>;
 }
+#[diagnostic::do_not_recommend]
 impl<const A: usize> DropAxis<0> for D1<A> {
     type Rest = D0;
     type Of<T: Elem> = Scalar<T>;
 }
 macro_rules! drops {
     ($($axis:literal: $from:ty => $rest:ty, [$($len:ident)*];)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<$(const $len: usize),*> DropAxis<$axis> for $from {
             type Rest = $rest;
             type Of<T: Elem> = Tile<T, $rest>;
@@ -119,33 +122,9 @@ impl<const A: usize, const B: usize, const C: usize, const D: usize, const K: us
 #[derive(Clone, Copy, Debug)]
 pub struct Along<T, S, const A: usize>(pub(crate) Val, PhantomData<(T, S)>);
 
-impl<T: Elem, S: Shape> Tile<T, S> {
-    /// The tile along a new axis `A`: fits every tile whose shape without axis `A` is this one's.
-    pub fn along<const A: usize>(self, _: Axis<A>) -> Along<T, S, A> {
-        Along(self.val(), PhantomData)
-    }
-    /// `reduced`, which lacks axis `A`, as a tile of this shape: for device functions generic over the shape.
-    #[track_caller]
-    pub fn spread<const A: usize>(self, _: Axis<A>, reduced: S::Of<T>) -> Self
-    where
-        S: DropAxis<A>,
-    {
-        let (v, like) = (reduced.val(), trace::ty(self.val()));
-        if S::DIMS.len() == 1 {
-            let to = ops::ResultType(like);
-            return Tile::of(trace::emit(like, |t| ops::Splat { x: t.id(v), to }.into()));
-        }
-        Tile::of(spread(v, A, like))
-    }
-}
-impl<T: Elem, const N: usize> Tile<T, D1<N>> {
-    /// One value per row of a matrix.
-    pub fn col(self) -> Along<T, D1<N>, 1> {
-        self.along(Axis)
-    }
-    /// One value per column of a matrix.
-    pub fn row(self) -> Along<T, D1<N>, 0> {
-        self.along(Axis)
+impl<T, S, const A: usize> Along<T, S, A> {
+    pub(crate) fn of(v: Val) -> Self {
+        Along(v, PhantomData)
     }
 }
 impl<T: Elem, S: Shape, const A: usize> Along<T, S, A> {

@@ -1,13 +1,49 @@
-//! What only tiles can do: shapes, reductions, scans, products; and conversions of tiles and scalars.
+//! `Tile`: conversions, shapes, reductions, scans. All its methods are in this file, so that rustc names them by the type.
+//! Not here: operators (`arith`), comparisons (`compare`), products (`product`).
 
-use super::elem::{DotInto, Elem, Int, Num};
-use super::handle::{Handle, Scalar, Tile, Val};
-use super::shape::{ANY, AxisOf, D2, DropAxis, Shape, WithRows, closed};
+use super::elem::{Elem, Int, Num};
+use super::handle::{Handle, Scalar, Val, bitcast, cast};
+use super::operand::spread;
+use super::shape::{ANY, Along, Axis, AxisOf, D1, D2, DropAxis, Shape, WithRows, closed};
 use super::trace::{self, Traced};
-use super::{Axis, errors::LangFault};
-use crate::elem::ElemType;
-use crate::ir::ops::{AxisNo, Precision, ResultType};
+use crate::ir::ops::{AxisNo, ResultType};
 use crate::ir::{Dims, Op, RegionId, Type, ValueId, ops};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// An immutable device value of element `T` and shape `S`.
+pub struct Tile<T, S>(Val, PhantomData<(T, S)>);
+
+impl<T, S> Copy for Tile<T, S> {}
+impl<T, S> Clone for Tile<T, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+/// Element and shape, not the values: they are known only on the device.
+impl<T: Elem, S: Shape> fmt::Debug for Tile<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tile<{}, {:?}>", T::ELEM, S::DIMS)
+    }
+}
+impl<T, S> Tile<T, S> {
+    pub(crate) fn val(self) -> Val {
+        self.0
+    }
+    pub(crate) fn of(v: Val) -> Self {
+        Tile(v, PhantomData)
+    }
+}
+impl<T: Elem, S: Shape> Handle for Tile<T, S> {
+    type T = T;
+    type S = S;
+    fn wrap(v: Val) -> Self {
+        Tile::of(v)
+    }
+    fn val(self) -> Val {
+        self.0
+    }
+}
 
 /// The index along one axis, as a tile of the whole shape.
 #[track_caller]
@@ -134,39 +170,6 @@ fn traced_combine<T: Elem>(combine: impl Fn(Scalar<T>, Scalar<T>) -> Scalar<T>) 
     region
 }
 
-impl<T: Elem> Scalar<T> {
-    /// Another element type, by value; nothing when it is the same type.
-    #[track_caller]
-    pub fn cast<U: Elem>(self) -> Scalar<U> {
-        Scalar::of(cast(self.val(), U::ELEM))
-    }
-    /// The same bits as another element type of the same size.
-    #[track_caller]
-    pub fn bitcast<U: Elem>(self) -> Scalar<U> {
-        const { assert!(size_of::<T>() == size_of::<U>(), "a bitcast needs two element types of one size") }
-        Scalar::of(bitcast(self.val(), U::ELEM))
-    }
-}
-#[track_caller]
-fn cast(x: Val, to: ElemType) -> Val {
-    let ty = trace::ty(x);
-    if ty.elem() == to {
-        trace::hands_back(&[x], Vec::new());
-        return x;
-    }
-    let ty = ty.with_elem(to);
-    trace::emit(ty, |t| ops::Cast { x: t.id(x), to: ResultType(ty) }.into())
-}
-#[track_caller]
-fn bitcast(x: Val, to: ElemType) -> Val {
-    let ty = trace::ty(x);
-    if ty.elem() == to {
-        trace::hands_back(&[x], Vec::new());
-        return x;
-    }
-    let ty = ty.with_elem(to);
-    trace::emit(ty, |t| ops::Bitcast { x: t.id(x), to: ResultType(ty) }.into())
-}
 /// Whether two shapes have as many elements; an `ANY` length is for tracing to compare.
 const fn same_count(a: &[usize], b: &[usize]) -> bool {
     let (Some(a), Some(b)) = (count(a), count(b)) else { return true };
@@ -194,56 +197,32 @@ impl<T: Elem, const M: usize, const N: usize> Tile<T, D2<M, N>> {
     }
 }
 
-/// `a . b`, accumulated and returned in `A`, which the use decides (`let s: Tile<f32, _> = dot(q, k)` where nothing else
-/// does).
-#[track_caller]
-pub fn dot<T: DotInto<A>, A: Num, const M: usize, const K: usize, const N: usize>(
-    a: Tile<T, D2<M, K>>,
-    b: Tile<T, D2<K, N>>,
-) -> Tile<A, D2<M, N>> {
-    Tile::of(product(a.val(), b.val(), None, Precision::Full, A::ELEM))
-}
-/// `c + a . b` in one operation.
-#[track_caller]
-pub fn dot_acc<T: DotInto<A>, A: Num, const M: usize, const K: usize, const N: usize>(
-    a: Tile<T, D2<M, K>>,
-    b: Tile<T, D2<K, N>>,
-    c: Tile<A, D2<M, N>>,
-) -> Tile<A, D2<M, N>> {
-    Tile::of(product(a.val(), b.val(), Some(c.val()), Precision::Full, A::ELEM))
-}
-/// `a . b` of f32, the products taken of operands rounded to 10 mantissa bits (tf32).
-#[track_caller]
-pub fn dot_tf32<const M: usize, const K: usize, const N: usize>(
-    a: Tile<f32, D2<M, K>>,
-    b: Tile<f32, D2<K, N>>,
-) -> Tile<f32, D2<M, N>> {
-    Tile::of(product(a.val(), b.val(), None, Precision::Tf32, ElemType::F32))
-}
-/// `c + a . b` of f32, the products taken of operands rounded to 10 mantissa bits (tf32).
-#[track_caller]
-pub fn dot_acc_tf32<const M: usize, const K: usize, const N: usize>(
-    a: Tile<f32, D2<M, K>>,
-    b: Tile<f32, D2<K, N>>,
-    c: Tile<f32, D2<M, N>>,
-) -> Tile<f32, D2<M, N>> {
-    Tile::of(product(a.val(), b.val(), Some(c.val()), Precision::Tf32, ElemType::F32))
-}
-#[track_caller]
-fn product(a: Val, b: Val, c: Option<Val>, precision: Precision, elem: ElemType) -> Val {
-    let (rows, cols) = (length(a, 0), length(b, 1));
-    let ty = match Dims::new(&[rows, cols]) {
-        Some(dims) => Type::Tile(elem, dims),
-        None => {
-            trace::fail(LangFault::TileSize { dims: vec![rows, cols] });
-            trace::ty(a).with_elem(elem)
+impl<T: Elem, S: Shape> Tile<T, S> {
+    /// The tile along a new axis `A`: fits every tile whose shape without axis `A` is this one's.
+    pub fn along<const A: usize>(self, _: Axis<A>) -> Along<T, S, A> {
+        Along::of(self.val())
+    }
+    /// `reduced`, which lacks axis `A`, as a tile of this shape: for device functions generic over the shape.
+    #[track_caller]
+    pub fn spread<const A: usize>(self, _: Axis<A>, reduced: S::Of<T>) -> Self
+    where
+        S: DropAxis<A>,
+    {
+        let (v, like) = (reduced.val(), trace::ty(self.val()));
+        if S::DIMS.len() == 1 {
+            let to = ops::ResultType(like);
+            return Tile::of(trace::emit(like, |t| ops::Splat { x: t.id(v), to }.into()));
         }
-    };
-    trace::emit(ty, |t| {
-        let (a, b, c) = (t.id(a), t.id(b), c.map(|c| t.id(c)));
-        ops::Dot { a, b, c, precision, to: ResultType(ty) }.into()
-    })
+        Tile::of(spread(v, A, like))
+    }
 }
-fn length(v: Val, axis: usize) -> usize {
-    trace::silent_type(v).dims().and_then(|d| d.get(axis)).map_or(1, |n| n as usize)
+impl<T: Elem, const N: usize> Tile<T, D1<N>> {
+    /// One value per row of a matrix.
+    pub fn col(self) -> Along<T, D1<N>, 1> {
+        self.along(Axis)
+    }
+    /// One value per column of a matrix.
+    pub fn row(self) -> Along<T, D1<N>, 0> {
+        self.along(Axis)
+    }
 }

@@ -1,8 +1,9 @@
 //! `Value`: whatever device control flow can carry, an `if` can yield, a queue can send.
 
 use super::elem::Elem;
-use super::handle::{Scalar, Tile, Val};
+use super::handle::{Scalar, Val};
 use super::shape::Shape;
+use super::tile::Tile;
 use super::trace;
 use crate::elem::ElemType;
 use crate::ir::Type;
@@ -150,43 +151,6 @@ impl<T> ReturnsHost for &Returned<'_, T> {
     }
 }
 
-/// The variables a region assigns: `(a, (b, ()))`.
-#[doc(hidden)]
-pub trait Group: Copy {
-    fn vals(&self, out: &mut Vec<Val>);
-    fn from_vals(vals: &mut Vals<'_>) -> Self;
-    /// One name a part, from the names of the variables.
-    fn names(variables: &[&str], out: &mut Vec<String>);
-}
-impl Group for () {
-    fn vals(&self, _: &mut Vec<Val>) {}
-    fn from_vals(_: &mut Vals<'_>) -> Self {}
-    fn names(_: &[&str], _: &mut Vec<String>) {}
-}
-impl<A: Value, G: Group> Group for (A, G) {
-    fn vals(&self, out: &mut Vec<Val>) {
-        self.0.vals(out);
-        self.1.vals(out);
-    }
-    fn from_vals(vals: &mut Vals<'_>) -> Self {
-        (A::from_vals(vals), G::from_vals(vals))
-    }
-    fn names(variables: &[&str], out: &mut Vec<String>) {
-        let (first, rest) = variables.split_first().map_or(("", variables), |(f, r)| (*f, r));
-        A::names(first, out);
-        G::names(rest, out);
-    }
-}
-pub(crate) fn group_vals<G: Group>(g: &G) -> Vec<Val> {
-    let mut out = Vec::new();
-    g.vals(&mut out);
-    out
-}
-pub(crate) fn group_names<G: Group>(variables: &[&str]) -> Vec<String> {
-    let mut out = Vec::new();
-    G::names(variables, &mut out);
-    out
-}
 pub(crate) fn types_of(vals: &[Val]) -> Vec<Type> {
     vals.iter().map(|v| trace::silent_type(*v)).collect()
 }

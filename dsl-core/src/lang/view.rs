@@ -2,9 +2,10 @@
 
 use super::elem::{Elem, Num};
 use super::errors::LangFault;
-use super::handle::{Handle, Scalar, Tile, Val};
+use super::handle::{Handle, Scalar, Val};
 use super::operand::{Operand, scalar};
 use super::shape::{ANY, Axis, D0, Shape, closed};
+use super::tile::Tile;
 use super::trace;
 use crate::ir::ops::{Access, AxisNo, Bounds, Cache, Fill, ResultType};
 use crate::ir::{MAX_RANK, Type, ops};
@@ -57,22 +58,26 @@ pub trait Index: Copy {
     #[track_caller]
     fn index(self) -> Val;
 }
+#[diagnostic::do_not_recommend]
 impl Index for Scalar<i32> {
     fn index(self) -> Val {
         self.val()
     }
 }
+#[diagnostic::do_not_recommend]
 impl Index for Scalar<i64> {
     fn index(self) -> Val {
         self.val()
     }
 }
+#[diagnostic::do_not_recommend]
 impl Index for i32 {
     #[track_caller]
     fn index(self) -> Val {
         scalar::<i32>(self).val()
     }
 }
+#[diagnostic::do_not_recommend]
 impl Index for usize {
     /// An i32 constant, or an i64 one where it needs to be.
     #[track_caller]
@@ -81,18 +86,17 @@ impl Index for usize {
     }
 }
 
-/// The place is in a `View`.
-#[doc(hidden)]
+/// Marks a place in a `View`.
 #[derive(Clone, Copy, Debug)]
-pub struct Read;
-/// The place is in a `ViewMut`.
-#[doc(hidden)]
+pub struct InView;
+/// Marks a place in a `ViewMut`.
 #[derive(Clone, Copy, Debug)]
-pub struct Write;
-#[doc(hidden)]
+pub struct InViewMut;
+/// A place that can be written: one in a `ViewMut`.
 #[diagnostic::on_unimplemented(message = "this view is read-only", label = "take the parameter as `ViewMut<..>`")]
 pub trait Writable {}
-impl Writable for Write {}
+#[diagnostic::do_not_recommend]
+impl Writable for InViewMut {}
 
 /// A position in a view, with what is known about the access there.
 #[derive(Clone, Copy)]
@@ -108,8 +112,8 @@ pub struct Place<T, const R: usize, M> {
 
 macro_rules! places {
     ($($rank:literal: $($i:ident)*;)*) => {$(
-        places!{ @ $rank View Read: $($i)* }
-        places!{ @ $rank ViewMut Write: $($i)* }
+        places!{ @ $rank View InView: $($i)* }
+        places!{ @ $rank ViewMut InViewMut: $($i)* }
     )*};
     (@ $rank:literal $View:ident $Mode:ident: $($i:ident)*) => {
         impl<T: Elem> $View<T, $rank> {
