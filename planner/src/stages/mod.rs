@@ -1,0 +1,37 @@
+//! A layer of the model on one PE: stages S1 to S10 and C1 to C3 of attention, F1 to F5 and CF1 of the FFN. `row.rs` is
+//! what a stage is; `attention.rs` and `ffn.rs` are the formulas, a function a stage; `collective.rs` prices messages.
+
+mod attention;
+mod collective;
+mod ffn;
+mod row;
+
+pub use row::{Bound, Row, Rows, StageId};
+
+use crate::formula::{Dim, Num};
+use crate::inputs::Inputs;
+use crate::options::Options;
+use crate::placement::Placed;
+use crate::shards::Shards;
+
+/// What the formulas of a layer share.
+#[derive(Clone, Copy, Debug)]
+pub struct Layer<'a, N: Num> {
+    pub i: &'a Inputs<N>,
+    pub o: Options,
+    pub placed: &'a Placed<N>,
+    pub sh: &'a Shards<N>,
+    /// Products that a PE sustains.
+    pub flop_per_s: N,
+}
+
+/// All stages of a layer, in order.
+#[inline(always)]
+pub fn stages<N: Num>(i: &Inputs<N>, o: Options, placed: &Placed<N>, sh: &Shards<N>) -> Rows<N> {
+    let flop_per_s = (i.peak * i.u).def("F", Dim::FLOP_PER_S, "products that a PE sustains");
+    let layer = Layer { i, o, placed, sh, flop_per_s };
+    let mut rows = Rows::new();
+    attention::push(&layer, &mut rows);
+    ffn::push(&layer, &mut rows);
+    rows
+}
