@@ -97,6 +97,12 @@ pub enum Fault {
         pes: u64,
         next: String,
     },
+    /// What a flag was given is no number of its kind.
+    Number {
+        flag: String,
+        found: String,
+        needs: &'static str,
+    },
     /// A count or a time that a query (sizing, fan-out) cannot work with.
     Query {
         flag: &'static str,
@@ -197,6 +203,13 @@ pub const CODES: &[Page] = &[
         page: "Sizing, fan-out and fan-in ask for counts of users, agents and tokens, which are at least 1, and for goals in \
                seconds, which are above 0. Fractions lie between 0 and 1. What a flag needs is said beside it.",
     },
+    Page {
+        code: "TW-E0713",
+        title: "a flag's value is not a number of its kind",
+        page: "Counts (degrees, tokens, requests, heads) are whole numbers without a sign, up to 2^64; bandwidths, capacities and \
+               times are decimal numbers in the unit that the flag's name ends with: `--bw-hbm-gb-per-s 512`, `--tpot-slo-s \
+               0.05`. Units and separators are not written.",
+    },
 ];
 
 impl Fault {
@@ -214,6 +227,7 @@ impl Fault {
             Fault::TooManyPes { .. } => "TW-E0710",
             Fault::Placement { .. } => "TW-E0711",
             Fault::Query { .. } => "TW-E0712",
+            Fault::Number { .. } => "TW-E0713",
         }
     }
     /// What is wrong, in a line.
@@ -233,6 +247,7 @@ impl Fault {
                 format!("{intra} ranks (tp {tp}, cp {cp}) are placed on the {pes} PEs of a cube")
             }
             Fault::Query { flag, value, .. } => format!("`{flag} {value}` is out of range"),
+            Fault::Number { flag, found, .. } => format!("`--{flag} {found}` is not a number"),
         }
     }
     /// What the message rests on.
@@ -247,6 +262,7 @@ impl Fault {
             Fault::MissingKey { also, .. } if !also.is_empty() => Some(format!("also read: {also}")),
             Fault::TooManyPes { limit, .. } => Some(format!("at most {limit}")),
             Fault::Query { needs, .. } => Some(format!("it needs {needs}")),
+            Fault::Number { needs, .. } => Some(format!("it needs {needs}")),
             Fault::Unreadable { .. } | Fault::ModelFile { .. } | Fault::MissingKey { .. } | Fault::Placement { .. } => {
                 None
             }
@@ -272,6 +288,7 @@ impl Fault {
             Fault::TooManyPes { .. } => "lower --dp, --pp, --cp or --tp".into(),
             Fault::Placement { next, .. } => next.clone(),
             Fault::Query { flag, .. } => format!("give {flag} a value in its range"),
+            Fault::Number { flag, .. } => format!("--{flag} 4"),
         }
     }
     /// The user's line, where the fault is in a file.
@@ -287,6 +304,7 @@ impl Fault {
             | Fault::Choice { .. }
             | Fault::TooManyPes { .. }
             | Fault::Placement { .. }
+            | Fault::Number { .. }
             | Fault::Query { .. } => None,
         }
     }

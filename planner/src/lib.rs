@@ -30,3 +30,4 @@ pub mod stages;
 pub mod step;
 pub mod suggest;
 pub mod topology;
+pub mod view;

@@ -1,41 +1,18 @@
 //! The full search: counts, ranking and frontier; and one knob at a time.
 
-use super::support::{count, golden, list, model, phase, same, same_row, text};
+use super::support::{count, golden, list, model, phase, same, same_keyed, text};
 use serde_json::{Value, json};
 use tilewright_planner::explore::{Exploration, Point, explore};
 use tilewright_planner::machine::Machine;
 use tilewright_planner::options::Options;
 use tilewright_planner::sensitivity::{KNOBS, parallelism};
 use tilewright_planner::topology::{Parts, Topology, Work};
+use tilewright_planner::view;
 
 fn work(run: &Value) -> Work {
     let part = |key: &str| run[key].as_bool().unwrap_or(true);
     let parts = Parts { attention: part("include_attention"), ffn: part("include_ffn") };
     Work { parts, ..Work::new(phase(text(run, "mode")), count(run, "s_kv_tokens")) }
-}
-
-fn row(p: &Point) -> Vec<Value> {
-    let t = p.topology;
-    vec![
-        json!(t.cp),
-        json!(t.tp),
-        json!(t.pp),
-        json!(t.dp),
-        json!(t.kv_shard_mode.name()),
-        json!(t.ffn_shard_scope.name()),
-        json!(t.tp_placement.name()),
-        json!(t.cp_placement.name()),
-        json!(t.cp_ring_variant.name()),
-        json!(p.latency_s * 1e9),
-        json!(p.throughput_tok_per_s),
-        json!(p.efficiency),
-        json!(p.pes_used),
-        json!(p.sips_used),
-        json!(p.hbm_utilization),
-        json!(p.weights_bytes / 1e9),
-        json!(p.kv_bytes / 1e9),
-        json!(p.transient_bytes / 1e9),
-    ]
 }
 
 fn search(run: &Value) -> Exploration {
@@ -78,7 +55,9 @@ fn counts_ranking_and_frontier_of_36_searches() {
         same(&format!("{what} slowest"), &run["feasible_latency_max_ns"], &json!(latencies.last()));
         same(&format!("{what} sum"), &run["feasible_latency_sum_ns"], &json!(latencies.iter().sum::<f64>()));
         for (i, (golden, at)) in list(run, "pareto").iter().zip(&x.pareto).enumerate() {
-            same_row(&format!("{what} row {i}"), &columns, golden, &row(&x.points[*at]));
+            let row = view::point(&x.points[*at]);
+            assert_eq!(columns, row.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+            same_keyed(&format!("{what} row {i}"), golden, &row);
         }
     }
     assert_eq!(runs.len(), 36);

@@ -1,94 +1,37 @@
 //! Stages, memory and totals of 188 cases.
 
-use super::support::{golden, list, model, same, same_row, text, topology, work};
-use serde_json::{Value, json};
+use super::support::{golden, list, model, same, same_keyed, text, topology, work};
+use serde_json::json;
 use tilewright_planner::inputs::Inputs;
 use tilewright_planner::machine::Machine;
 use tilewright_planner::options::Options;
-use tilewright_planner::placement::TIERS;
-use tilewright_planner::step::{Step, formulas, step};
+use tilewright_planner::step::{formulas, step};
+use tilewright_planner::view;
 
 fn check(file: &str) -> usize {
     let golden = golden(file);
+    let columns = |key: &str| list(&golden, key).iter().filter_map(|c| c.as_str()).collect::<Vec<_>>();
+    let keys = |keyed: view::Keyed| keyed.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
     let cases = list(&golden, "cases");
     for case in cases {
         let what = format!("{} {} {} {}", case["model"], case["topology"], case["s_kv_tokens"], case["mode"]);
         let topology = topology(&golden["topologies"][text(case, "topology")]);
         let inputs = Inputs::new(&model(text(case, "model")), &Machine::default(), &topology, &work(case));
         let step = step(&inputs, Options::BASELINE);
-        same_row(&what, &DERIVED, &case["derived"], &derived(&step));
-        same_row(&what, &MEMORY, &case["memory"], &memory(&step));
-        same_row(&what, &TOTALS, &case["totals"], &totals(&step));
-        let rows: Vec<Vec<Value>> = rows(&step);
+        assert_eq!(columns("derived_columns"), keys(view::derived(&step)));
+        assert_eq!(columns("memory_columns"), keys(view::memory(&step)));
+        assert_eq!(columns("totals_columns"), keys(view::totals(&step)));
+        same_keyed(&what, &case["derived"], &view::derived(&step));
+        same_keyed(&what, &case["memory"], &view::memory(&step));
+        same_keyed(&what, &case["totals"], &view::totals(&step));
+        let rows: Vec<view::Keyed> = step.rows.present().map(view::stage).collect();
         let expected = list(case, "stages");
         assert_eq!(expected.len(), rows.len(), "{what}: stages");
         for (expected, row) in expected.iter().zip(&rows) {
-            same_row(&format!("{what} {}", expected[0]), &STAGE, expected, row);
+            same_keyed(&format!("{what} {}", expected[0]), expected, row);
         }
     }
     cases.len()
-}
-
-const DERIVED: [&str; 15] = [
-    "total_pes", "cubes_used", "sips_used", "intra_cube_pes", "placement_valid", "tp_spans_cubes", "tp_link_tier",
-    "cp_link_tier", "cp_intra_sip_hops", "cp_inter_sip_hops", "t_q_tokens", "s_local_tokens", "q_heads_per_pe",
-    "ffn_shard_divisor", "head_dim_split_factor",
-];
-const MEMORY: [&str; 7] =
-    ["weights_bytes", "kv_bytes", "transient_bytes", "budget_bytes", "used_bytes", "slack_bytes", "over_budget"];
-const TOTALS: [&str; 6] = [
-    "attention_visible_s_per_layer", "ffn_visible_s_per_layer", "full_model_latency_ns", "throughput_tok_per_s",
-    "efficiency_ratio", "hbm_utilization_ratio",
-];
-const STAGE: [&str; 9] =
-    ["stage", "compute_s", "memory_s", "comm_s", "visible_s", "flops", "mem_bytes", "comm_bytes", "bound"];
-
-fn derived(s: &Step<f64>) -> Vec<Value> {
-    let p = &s.placed;
-    vec![
-        json!(p.total_pes),
-        json!(p.cubes_used),
-        json!(p.sips_used),
-        json!(p.intra_cube_pes),
-        json!(p.valid),
-        json!(p.tp_spans_cubes),
-        json!(TIERS[p.tp_tier.code as usize]),
-        json!(TIERS[p.cp_tier.code as usize]),
-        json!(p.ring_hops_inter),
-        json!(p.ring_hops_sip),
-        json!(s.shards.t),
-        json!(s.shards.s_local),
-        json!(s.shards.hq),
-        json!(s.shards.ffn_divisor),
-        json!(s.shards.q),
-    ]
-}
-
-fn memory(s: &Step<f64>) -> Vec<Value> {
-    let m = &s.memory;
-    let bytes = [m.weights_bytes, m.kv_bytes, m.transient_bytes, m.budget_bytes, m.used_bytes, m.slack_bytes];
-    bytes.iter().map(|b| json!(b)).chain([json!(m.over_budget)]).collect()
-}
-
-fn totals(s: &Step<f64>) -> Vec<Value> {
-    let totals = [
-        s.attention_visible_s,
-        s.ffn_visible_s,
-        s.latency_s * 1e9,
-        s.throughput_tok_per_s,
-        s.efficiency,
-        s.hbm_utilization,
-    ];
-    totals.iter().map(|t| json!(t)).collect()
-}
-
-fn rows(s: &Step<f64>) -> Vec<Vec<Value>> {
-    let row = |r: &tilewright_planner::stages::Row<f64>| {
-        let numbers = [r.compute_s, r.memory_s, r.comm_s, r.visible_s, r.flops, r.mem_bytes, r.comm_bytes];
-        let numbers = numbers.iter().map(|x| json!(x));
-        std::iter::once(json!(r.id.name())).chain(numbers).chain([json!(r.bound().name())]).collect()
-    };
-    s.rows.present().map(row).collect()
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The smallest deployment that fits.
 
-use super::support::{golden, list, model, phase, same_row};
+use super::support::{golden, list, model, phase, same_keyed};
 use serde_json::{Value, json};
 use tilewright_planner::machine::Machine;
 use tilewright_planner::options::Options;
 use tilewright_planner::suggest::{SLACK, suggest};
 use tilewright_planner::topology::{Parts, Work};
+use tilewright_planner::view;
 
 #[test]
 fn the_smallest_deployment_that_fits_is_the_golden_one() {
@@ -19,28 +20,12 @@ fn the_smallest_deployment_that_fits_is_the_golden_one() {
         let model = model(row[0].as_str().expect("a model"));
         let b = row[3].as_u64().expect("requests");
         let s = suggest(&model, &Machine::default(), b, &work, SLACK, Options::BASELINE);
-        let (t, m, gb) = (s.topology, s.memory, 1e9);
-        let found = [
-            row[0].clone(),
-            json!(work.s_kv),
-            json!(work.phase.name()),
-            json!(t.b),
-            json!(parts.attention),
-            json!(parts.ffn),
-            json!(t.cp),
-            json!(t.tp),
-            json!(t.pp),
-            json!(t.cp_placement.name()),
-            json!(s.fits),
-            json!(s.placed.total_pes),
-            json!(s.placed.cubes_used),
-            json!(s.placed.sips_used),
-            json!(m.weights_bytes / gb),
-            json!(m.kv_bytes / gb),
-            json!(m.transient_bytes / gb),
-            json!(m.slack_bytes / gb),
-        ];
-        same_row(&row.to_string(), &columns, row, &found);
+        let asked = [("model", &row[0]), ("s_kv_tokens", &row[1]), ("mode", &row[2]), ("b_requests", &row[3])];
+        let parts = [("include_attention", &row[4]), ("include_ffn", &row[5])];
+        let asked = asked.into_iter().chain(parts).map(|(key, value)| (key, value.clone()));
+        let found: view::Keyed = asked.chain(view::suggestion(&s)).collect();
+        assert_eq!(columns, found.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+        same_keyed(&row.to_string(), row, &found);
     }
     assert_eq!(rows.len(), 80);
 }

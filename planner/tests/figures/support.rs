@@ -71,3 +71,9 @@ pub fn same_row(what: &str, columns: &[&str], golden: &Value, found: &[Value]) {
         same(&format!("{what}, {column}"), g, f);
     }
 }
+
+/// A row against keyed values, whose keys are the golden columns.
+pub fn same_keyed(what: &str, golden: &Value, found: &[(&'static str, Value)]) {
+    let (columns, values): (Vec<&str>, Vec<Value>) = found.iter().cloned().unzip();
+    same_row(what, &columns, golden, &values);
+}
