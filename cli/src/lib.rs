@@ -1,10 +1,11 @@
-//! The `tilewright` command: the command line of the harness for the shipped kernels, with the published sweeps and the
-//! simulator's own benchmark. A library, so that its command line can be tested in the process that made it.
+//! The `tilewright` command: the command line of the harness for the shipped kernels, with the published sweeps, the
+//! simulator's own benchmark and the planner. A library, so that its command line can be tested in the process that made it.
 
 mod bench;
 mod errors;
 mod gpu;
 mod lines;
+mod plan;
 mod probe;
 mod sweep;
 
@@ -12,8 +13,9 @@ use tilewright_harness::cli::App;
 
 /// The whole command line.
 pub fn app() -> App {
-    App::new(tilewright_kernels::all().with_codes(errors::CODES))
+    App::new(tilewright_kernels::all().with_codes(errors::CODES).with_codes(plan::pages()))
         .command(&sweep::Sweep)
         .command(&bench::Bench)
         .command(&probe::Probe)
+        .command(&plan::Plan)
 }

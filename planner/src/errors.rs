@@ -273,17 +273,21 @@ impl Fault {
         match self {
             Fault::UnknownModel { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Fault::UnknownModel { .. } => "tilewright plan models".into(),
-            Fault::ModelValue { field, .. } => format!("give `{field}` the value of the model's published configuration"),
+            Fault::ModelValue { field, .. } => {
+                format!("give `{field}` the value of the model's published configuration")
+            }
             Fault::Unreadable { .. } => "name a .toml file or a config.json that exists".into(),
             Fault::Degree { name, value, limit } => format!("--{name} {}", (*value).clamp(1, *limit)),
             Fault::Tokens { flag, value, limit } => format!("{flag} {}", (*value).clamp(1, *limit)),
-            Fault::MachineValue { name, .. } => format!("give the machine another `{name}`"),
+            Fault::MachineValue { name, .. } => format!("--{name} with a value above 0, or leave it out"),
             Fault::Choice { found, known, .. } => {
                 let score = |k: &&String| strsim::jaro_winkler(&k.to_lowercase(), &found.to_lowercase());
                 let nearest = known.iter().max_by(|a, b| score(a).total_cmp(&score(b)));
                 nearest.map_or_else(String::new, |nearest| format!("did you mean `{nearest}`?"))
             }
-            Fault::ModelFile { .. } => "one `name = value` a line; `tilewright explain TW-E0708` lists the names".into(),
+            Fault::ModelFile { .. } => {
+                "one `name = value` a line; `tilewright explain TW-E0708` lists the names".into()
+            }
             Fault::MissingKey { key, .. } => format!("add `\"{key}\": N`"),
             Fault::TooManyPes { .. } => "lower --dp, --pp, --cp or --tp".into(),
             Fault::Placement { next, .. } => next.clone(),

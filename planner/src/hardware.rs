@@ -23,8 +23,7 @@ pub enum Knob {
 
 impl Knob {
     /// In the order of the search; the last varies fastest.
-    pub const ALL: [Knob; 6] =
-        [Knob::PeHbm, Knob::BwHbm, Knob::Peak, Knob::BwIntra, Knob::BwInter, Knob::BwIntersip];
+    pub const ALL: [Knob; 6] = [Knob::PeHbm, Knob::BwHbm, Knob::Peak, Knob::BwIntra, Knob::BwInter, Knob::BwIntersip];
     /// With its unit, as in results.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! All that formulas read, as numbers. One row an input: field, unit, name in printed formulas and JavaScript, meaning.
 
-use crate::formula::{Cond, Dim, Expr, Graph, Num};
 use crate::formula::Input;
+use crate::formula::{Cond, Dim, Expr, Graph, Num};
 use crate::machine::Machine;
 use crate::model::Model;
 use crate::topology::{CpRing, FfnShardScope, KvShardMode, Phase, Placement, SipTopology, Topology, Work};

@@ -9,7 +9,9 @@
 //! Kept true: nothing here simulates events, reads a clock or knows the simulator. Units: seconds, bytes, floating-point
 //! operations (a multiply-add is two); GB is 1e9 bytes.
 
+pub mod effects;
 pub mod errors;
+pub mod explain;
 pub mod explore;
 pub mod formula;
 pub mod hardware;

@@ -33,7 +33,8 @@ pub fn memory<N: Num>(i: &Inputs<N>, sh: &Shards<N>, attention: N::Bool, ffn: N:
     let per_layer_attention = N::pick(attention, || per_layer_attention, || zero);
     let per_layer_ffn = N::pick(ffn, || N::lit(3.0) * i.d * sh.fp_held, || zero);
     let weights = (layers_held * i.e * (per_layer_attention + per_layer_ffn)).floor();
-    let weights_bytes = weights.def("memory.weights", Dim::BYTE, "W_Q, W_K, W_V, W_O, gate, up, down of the layers held");
+    let weights_bytes =
+        weights.def("memory.weights", Dim::BYTE, "W_Q, W_K, W_V, W_O, gate, up, down of the layers held");
     let kv = (two * sh.s_local * sh.kh * i.h * i.e * layers_held * i.b).floor();
     let kv_bytes = N::pick(attention, || kv, || N::bytes(0.0)).def("memory.kv", Dim::BYTE, "K and V of the context");
     let heads = (i.q_heads * i.h).div_floor(i.tp);

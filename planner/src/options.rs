@@ -29,6 +29,9 @@ options! {
     KvRead "kv-read"
         "S5 and S7 read no K and V from HBM; S6 is charged for scores, which stay on chip"
         "one fused attention stage that reads K and V once";
+    Feasible "feasible"
+        "ranks that do not fit a cube spill over and are scored; the smallest deployment ignores placement and wants slack"
+        "one test everywhere: memory fits and placement is valid; where nothing fits, the least overflow wins";
 }
 
 impl fmt::Display for Opt {

@@ -9,9 +9,8 @@ use std::collections::BTreeMap;
 /// for each second one. O(n log n). Coordinates are numbers, never NaN.
 pub fn frontier(points: &[[f64; 3]]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
-    let by_coordinates = |a: &[f64; 3], b: &[f64; 3]| {
-        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
-    };
+    let by_coordinates =
+        |a: &[f64; 3], b: &[f64; 3]| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]));
     order.sort_by(|a, b| by_coordinates(&points[*a], &points[*b]));
     let mut stairs: BTreeMap<u64, f64> = BTreeMap::new();
     let mut kept: Vec<usize> = Vec::new();

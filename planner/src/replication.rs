@@ -53,7 +53,12 @@ pub fn hints(i: &Inputs<f64>, s: &Step<f64>) -> Vec<Hint> {
         ),
         (
             !i.scope_dp && i.dp > 1.0,
-            hint("space", "info", "ffn_scope_widen_to_dp", "the FFN could be divided over dp: --ffn-shard-scope TP+CP+DP"),
+            hint(
+                "space",
+                "info",
+                "ffn_scope_widen_to_dp",
+                "the FFN could be divided over dp: --ffn-shard-scope TP+CP+DP",
+            ),
         ),
         (
             !i.kv_split && i.tp > i.kv_heads,
@@ -73,7 +78,12 @@ pub fn hints(i: &Inputs<f64>, s: &Step<f64>) -> Vec<Hint> {
         ),
         (
             ring && s.placed.sips_used > 1.0,
-            hint("layout", "info", "sip_ring_to_torus", "several SIPs on a ring: --sip-topology torus2d shortens paths"),
+            hint(
+                "layout",
+                "info",
+                "sip_ring_to_torus",
+                "several SIPs on a ring: --sip-topology torus2d shortens paths",
+            ),
         ),
         (
             i.tp <= i.kv_heads,
@@ -81,7 +91,12 @@ pub fn hints(i: &Inputs<f64>, s: &Step<f64>) -> Vec<Hint> {
         ),
         (
             i.decode,
-            hint("compute", "info", "decode_memory_bound", "decode reads all weights for one token: raise --b to use them more"),
+            hint(
+                "compute",
+                "info",
+                "decode_memory_bound",
+                "decode reads all weights for one token: raise --b to use them more",
+            ),
         ),
     ];
     all.into_iter().filter_map(|(applies, hint)| applies.then_some(hint)).collect()

@@ -52,7 +52,8 @@ pub fn roofline<N: Num>(i: &Inputs<N>, sparsity: N, _o: Options) -> Roofline<N> 
     let weight_s = (active_params * i.e / i.w).def("weight_time", Dim::SECOND, "once a step");
     let compute_s_per_token = (token_flops / i.peak).def("compute_time", Dim::SECOND, "a token");
     let kv_s_per_token = (i.s * kv_bytes_per_token / i.w).def("kv_time", Dim::SECOND, "a token");
-    let step_s = (weight_s + i.b * compute_s_per_token + i.b * kv_s_per_token).def("step", Dim::SECOND, "of B requests");
+    let step_s =
+        (weight_s + i.b * compute_s_per_token + i.b * kv_s_per_token).def("step", Dim::SECOND, "of B requests");
     Roofline {
         active_params,
         kv_bytes_per_token,

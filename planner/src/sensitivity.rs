@@ -23,18 +23,8 @@ pub const KNOBS: [Knob; 5] = [
         get: |t| t.cp,
         set: |t, v| t.cp = v,
     },
-    Knob {
-        name: "tp",
-        values: &[1, 2, 4, 6, 8, 10, 12, 14, 16, 24, 32, 48, 64],
-        get: |t| t.tp,
-        set: |t, v| t.tp = v,
-    },
-    Knob {
-        name: "pp",
-        values: &[1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32],
-        get: |t| t.pp,
-        set: |t, v| t.pp = v,
-    },
+    Knob { name: "tp", values: &[1, 2, 4, 6, 8, 10, 12, 14, 16, 24, 32, 48, 64], get: |t| t.tp, set: |t, v| t.tp = v },
+    Knob { name: "pp", values: &[1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32], get: |t| t.pp, set: |t, v| t.pp = v },
     Knob { name: "dp", values: &[1, 2, 4, 6, 8, 12, 16], get: |t| t.dp, set: |t, v| t.dp = v },
     Knob { name: "ep", values: &[1, 2, 4, 6, 8, 12, 16, 32], get: |t| t.ep, set: |t, v| t.ep = v },
 ];

@@ -38,7 +38,8 @@ pub fn step<N: Num>(i: &Inputs<N>, o: Options) -> Step<N> {
     let attention = rows.visible_s(true).def("attention_visible", Dim::SECOND, "sum over S1 to C2");
     let ffn = rows.visible_s(false).def("ffn_visible", Dim::SECOND, "sum over F1 to CF1");
     let layer = counted(i.attention, attention, N::seconds(0.0)) + counted(i.ffn, ffn, N::seconds(0.0));
-    let latency_s = (i.layers * layer).def("latency", Dim::SECOND, "a request crosses every stage of pp, so all layers");
+    let latency_s =
+        (i.layers * layer).def("latency", Dim::SECOND, "a request crosses every stage of pp, so all layers");
     let flops = counted(i.attention, rows.sum(true, |r| r.flops), N::flop(0.0))
         + counted(i.ffn, rows.sum(false, |r| r.flops), N::flop(0.0));
     let bytes = counted(i.attention, rows.sum(true, |r| r.mem_bytes), N::bytes(0.0))

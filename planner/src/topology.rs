@@ -142,6 +142,26 @@ impl Topology {
     pub fn total_pes(&self) -> u64 {
         self.cp * self.tp * self.pp * self.dp
     }
+    /// Ranks that are placed on the PEs of one cube.
+    pub fn ranks_in_cube(&self) -> u64 {
+        let inside = |placement: Placement, ranks: u64| if placement == Placement::Pe { ranks } else { 1 };
+        inside(self.tp_placement, self.tp) * inside(self.cp_placement, self.cp)
+    }
+    /// # Errors
+    /// `TW-E0711`: more ranks are placed on PEs than a cube has; names the placement nearest to this one that is valid.
+    pub fn check_placement(&self, pes_per_cube: u64) -> Result<(), Fault> {
+        let intra = self.ranks_in_cube();
+        if intra <= pes_per_cube {
+            return Ok(());
+        }
+        let moved = [
+            ("--cp-placement cube", Topology { cp_placement: Placement::Cube, ..*self }),
+            ("--tp-placement cube", Topology { tp_placement: Placement::Cube, ..*self }),
+        ];
+        let valid = moved.iter().find(|(_, t)| t.ranks_in_cube() <= pes_per_cube);
+        let next = valid.map_or("--tp-placement cube --cp-placement cube", |(flag, _)| *flag);
+        Err(Fault::Placement { tp: self.tp, cp: self.cp, intra, pes: pes_per_cube, next: next.to_string() })
+    }
     /// # Errors
     /// `TW-E0704`: a degree is 0 or beyond every machine.
     pub fn check(&self) -> Result<(), Fault> {

@@ -9,7 +9,7 @@ use super::support::{self, tilewright, tilewright_in};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const BOOK: [&str; 7] = ["trace", "ir", "run", "machine", "launch", "gpu", "command"];
+const BOOK: [&str; 8] = ["trace", "ir", "run", "machine", "launch", "gpu", "planner", "command"];
 
 /// Codes in Rust whose message no other test shows: each needs what a test has not.
 const UNSEEN: [(&str, &str); 16] = [
@@ -73,6 +73,14 @@ fn said((kind, text): &(String, String), code: &str, form: &str) -> String {
         "tir" => {
             std::fs::write(dir.join("kernel.tir"), text).expect("it can be written");
             failed(tilewright_in(&dir, "ir kernel.tir"))
+        }
+        "toml" if text.starts_with("# model.toml\n") => {
+            machine_files(&dir, text);
+            failed(tilewright_in(&dir, "plan memory --model model.toml"))
+        }
+        "json" => {
+            std::fs::write(dir.join("config.json"), text).expect("it can be written");
+            failed(tilewright_in(&dir, "plan memory --model config.json"))
         }
         "toml" => {
             let first = machine_files(&dir, text);

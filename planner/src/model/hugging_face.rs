@@ -42,9 +42,9 @@ pub(super) fn parse(file: &str, text: &str, folder: Option<String>) -> Result<Mo
     let hidden = keys.needed(HIDDEN)?;
     let q_heads = keys.needed(HEADS)?;
     let layers = keys.needed(LAYERS)?;
-    let latent = keys.count(&["kv_lora_rank"])?.map(|latent| {
-        keys.count(&["qk_rope_head_dim"]).map(|rope| Latent { latent, rope: rope.unwrap_or(0) })
-    });
+    let latent = keys
+        .count(&["kv_lora_rank"])?
+        .map(|latent| keys.count(&["qk_rope_head_dim"]).map(|rope| Latent { latent, rope: rope.unwrap_or(0) }));
     let latent = latent.transpose()?;
     let one_kv_head = keys.flag("multi_query") && !keys.flag("new_decoder_architecture");
     let kv_heads = match keys.count(KV_HEADS)? {
@@ -92,9 +92,11 @@ pub(super) fn parse(file: &str, text: &str, folder: Option<String>) -> Result<Mo
 fn window(keys: &Keys<'_>, layers: u64) -> Result<Option<Window>, Fault> {
     let off = keys.map.get("use_sliding_window").and_then(Value::as_bool) == Some(false);
     let Some(tokens) = keys.count(&["sliding_window"])?.filter(|_| !off) else { return Ok(None) };
-    let named = keys.map.get("layer_types").and_then(Value::as_array).map(|types| {
-        types.iter().filter(|t| t.as_str() == Some("sliding_attention")).count() as u64
-    });
+    let named = keys
+        .map
+        .get("layer_types")
+        .and_then(Value::as_array)
+        .map(|types| types.iter().filter(|t| t.as_str() == Some("sliding_attention")).count() as u64);
     let every = match named {
         Some(0) => return Ok(None),
         Some(windowed) => (layers / windowed).max(1),

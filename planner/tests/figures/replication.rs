@@ -42,10 +42,8 @@ fn shapes_of_every_stage() {
     let cases = list(&golden, "cases");
     for case in cases {
         let (inputs, step) = of(case);
-        let found: Vec<Value> = shapes(&inputs, &step)
-            .iter()
-            .map(|s| json!([s.stage.name(), s.inputs, s.weights, s.outputs]))
-            .collect();
+        let found: Vec<Value> =
+            shapes(&inputs, &step).iter().map(|s| json!([s.stage.name(), s.inputs, s.weights, s.outputs])).collect();
         assert_eq!(list(case, "rows"), &found, "{} {}", case["model"], case["topology"]);
     }
     assert_eq!(cases.len(), 5);

@@ -8,6 +8,7 @@ const BOOK: &[&str] = &[
     include_str!("../../../../docs/errors/machine.md"),
     include_str!("../../../../docs/errors/launch.md"),
     include_str!("../../../../docs/errors/gpu.md"),
+    include_str!("../../../../docs/errors/planner.md"),
     include_str!("../../../../docs/errors/command.md"),
 ];
 
