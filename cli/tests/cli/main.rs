@@ -13,3 +13,5 @@ mod ptxas;
 mod readme;
 mod support;
 mod sweep;
+#[cfg(unix)]
+mod terminal;

@@ -9,7 +9,8 @@ use super::support::{self, tilewright, tilewright_in};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const BOOK: [&str; 8] = ["trace", "ir", "run", "machine", "launch", "gpu", "planner", "command"];
+const BOOK: [&str; 11] =
+    ["trace", "ops", "ir", "run", "races", "timing", "machine", "launch", "gpu", "planner", "command"];
 
 /// Codes in Rust whose message no other test shows: each needs what a test has not.
 const UNSEEN: [(&str, &str); 16] = [

@@ -9,7 +9,8 @@ pub struct Run {
     pub err: String,
 }
 
-fn command(args: &str) -> Command {
+/// The command with these arguments, not yet started.
+pub fn command(args: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tilewright"));
     command.args(words(args)).current_dir(env!("CARGO_MANIFEST_DIR"));
     command

@@ -3,8 +3,11 @@
 
 const BOOK: &[&str] = &[
     include_str!("../../../../docs/errors/trace.md"),
+    include_str!("../../../../docs/errors/ops.md"),
     include_str!("../../../../docs/errors/ir.md"),
     include_str!("../../../../docs/errors/run.md"),
+    include_str!("../../../../docs/errors/races.md"),
+    include_str!("../../../../docs/errors/timing.md"),
     include_str!("../../../../docs/errors/machine.md"),
     include_str!("../../../../docs/errors/launch.md"),
     include_str!("../../../../docs/errors/gpu.md"),
