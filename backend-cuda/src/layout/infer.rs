@@ -1,8 +1,10 @@
 //! A layout for every tile of a module. Values that elementwise ops, loops and branches tie together form a class and share
-//! one layout: that of the class's widest access to memory, or of the matrix whose reduced axis the class is; else the
-//! blocked one of its shape. `splat` and `iota` tie nothing together: they are made anew in any layout.
+//! one layout: that of a product that makes one of them, else of the class's widest access to memory, or of the matrix whose
+//! reduced axis the class is; else the blocked one of its shape. `splat` and `iota` tie nothing together: they are made anew in any layout.
 
+use super::product::{Product, products};
 use super::reg::RegLayout;
+use rustc_hash::FxHashMap;
 use tilewright_core::ir::ops::{self, Op};
 use tilewright_core::ir::{Dims, Module, OpId, Type, ValueId};
 
@@ -10,9 +12,14 @@ use tilewright_core::ir::{Dims, Module, OpId, Type, ValueId};
 #[derive(Clone, Debug)]
 pub struct Layouts {
     of: Vec<Option<RegLayout>>,
+    products: FxHashMap<OpId, Product>,
 }
 
 impl Layouts {
+    /// How a `dot` is computed.
+    pub fn product(&self, op: OpId) -> Option<&Product> {
+        self.products.get(&op)
+    }
     pub fn get(&self, v: ValueId) -> Option<&RegLayout> {
         self.of[v.index()].as_ref()
     }
@@ -32,6 +39,13 @@ pub fn infer(m: &Module, threads: u32, vector: &dyn Fn(OpId) -> u32) -> Layouts 
             (best[root], of[root]) = (bytes, Some(RegLayout::blocked(dims, elem, vector(op), threads)));
         }
     });
+    let products = products(m, threads, |a, b| classes.root(a) == classes.root(b));
+    for (op, product) in &products {
+        let root = classes.root(m.op(*op).results.first);
+        if best[root] < u32::MAX {
+            (best[root], of[root]) = (u32::MAX, Some(product.layout.clone()));
+        }
+    }
     // A class that is repeated along an axis of a larger tile, or is what is left of one, follows that tile.
     let mut follow = |m: &Module, only_free: bool| {
         let mut changed = false;
@@ -50,7 +64,7 @@ pub fn infer(m: &Module, threads: u32, vector: &dyn Fn(OpId) -> u32) -> Layouts 
             }
             let (small, large) = (classes.root(small), classes.root(large));
             if let Some(layout) = of[large].clone()
-                && (of[small].is_none() || (!only_free && best[small] > 0))
+                && (of[small].is_none() || (!only_free && (1..u32::MAX).contains(&best[small])))
             {
                 (of[small], best[small], changed) = (Some(layout.without(axis as usize)), 0, true);
             }
@@ -68,7 +82,7 @@ pub fn infer(m: &Module, threads: u32, vector: &dyn Fn(OpId) -> u32) -> Layouts 
         }
         of[v.index()] = of[root].clone();
     }
-    Layouts { of }
+    Layouts { of, products: products.into_iter().collect() }
 }
 
 /// The tile that an access moves, the bytes of its element, its shape.
@@ -114,6 +128,7 @@ impl Classes {
                 Op::Composite(o) => {
                     data.results.iter().zip(&m.region(o.body).yields).for_each(|(v, y)| classes.join(m, v, *y));
                 }
+                Op::Dot(o) => o.c.into_iter().for_each(|c| classes.join(m, data.results.first, c)),
                 op if op.is_elementwise() || matches!(op, Op::ScanSum(_) | Op::ScanWith(_)) => {
                     op.each_operand(&mut |v| classes.join(m, data.results.first, v));
                 }

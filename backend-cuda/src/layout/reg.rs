@@ -182,7 +182,7 @@ impl RegLayout {
 pub fn without_axis(at: &Coord, axis: usize) -> Coord {
     std::array::from_fn(|i| at.get(if i < axis { i } else { i + 1 }).copied().unwrap_or(0))
 }
-fn unit(axis: usize, bit: u32) -> Coord {
+pub(super) fn unit(axis: usize, bit: u32) -> Coord {
     std::array::from_fn(|i| if i == axis { 1 << bit } else { 0 })
 }
 fn xor(bases: &[Coord], bits: u32) -> Coord {

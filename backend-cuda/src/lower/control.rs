@@ -15,12 +15,15 @@ impl Lower<'_> {
         let (other, end) = (self.body.label(), self.body.label());
         let into: Vec<Held> =
             results.iter().map(|v| self.room(v)).collect::<Result<_, _>>().map_err(|f| f.diagnostic(m, id))?;
+        self.await_all_copies();
         self.jump_unless(pred, other);
         self.region(o.then)?;
+        self.await_all_copies();
         self.hand_over(id, &m.region(o.then).yields, results.iter(), &into)?;
         self.body.emit(PtxOp::Bra { to: end, uniform: true });
         self.body.emit(PtxOp::Label(other));
         self.region(o.other)?;
+        self.await_all_copies();
         self.hand_over(id, &m.region(o.other).yields, results.iter(), &into)?;
         self.body.emit(PtxOp::Label(end));
         results.iter().zip(into).for_each(|(v, held)| self.values[v.index()] = Some(held));
@@ -35,6 +38,7 @@ impl Lower<'_> {
         let ty = held(m.ty(*index).elem());
         let (lo, hi) = (self.scalar(o.range.lo).map_err(at)?, self.scalar(o.range.hi).map_err(at)?);
         let step = o.range.step.map_or(Ok(Src::Imm(1)), |step| self.scalar(step)).map_err(at)?;
+        self.await_all_copies();
         let counter = self.body.mov(bits(ty), lo);
         self.values[index.index()] = Some(Held::Scalar(counter.into()));
         let carried = self.start(id, &o.carry.0, args)?;
@@ -45,6 +49,7 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Label(turn));
         self.enter_loop(&[o.body], Some((*index, &o.range)));
         self.region(o.body)?;
+        self.await_all_copies();
         let first = self.leave_loop();
         self.hand_over(id, &body.yields, args.iter().copied(), &carried)?;
         let left = self.body.bin(Bin::Sub, ty, hi, counter);
@@ -59,16 +64,19 @@ impl Lower<'_> {
     pub(super) fn repeat(&mut self, id: OpId, o: &ops::While) -> Result<(), Diagnostics> {
         let (m, results) = (self.m, self.m.op(id).results);
         let (cond, body) = (m.region(o.cond), m.region(o.body));
+        self.await_all_copies();
         let carried = self.start(id, &o.carry.0, &cond.args)?;
         let (turn, end) = (self.body.label(), self.body.label());
         self.body.emit(PtxOp::Label(turn));
         self.enter_loop(&[o.cond, o.body], None);
         self.region(o.cond)?;
+        self.await_all_copies();
         let Some(go_on) = cond.yields.first() else { return Ok(()) };
         let go_on = self.scalar(*go_on).map_err(|fault| fault.diagnostic(m, id))?;
         let pred = self.predicate(go_on);
         self.jump_unless(pred, end);
         self.region(o.body)?;
+        self.await_all_copies();
         self.leave_loop();
         self.hand_over(id, &body.yields, cond.args.iter().copied(), &carried)?;
         self.body.emit(PtxOp::Bra { to: turn, uniform: true });
@@ -139,7 +147,7 @@ impl Lower<'_> {
         let ty = held(self.m.ty(v).elem());
         match into {
             Held::Scalar(Src::Reg(d)) => out.push((ty, *d, self.scalar(from)?)),
-            Held::Scalar(Src::Imm(_)) => return Err(Fault::NoValue),
+            Held::Scalar(Src::Imm(_)) | Held::Panels(_) => return Err(Fault::NoValue),
             Held::Tile(regs) => {
                 let layout = self.layout(v)?;
                 let values = self.tile(from, &layout)?;

@@ -3,6 +3,7 @@
 
 use super::Lower;
 use super::errors::{Fault, MAX_TILE_REGS};
+use super::panels::Panels;
 use crate::abi::Item;
 use crate::layout::RegLayout;
 use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
@@ -16,6 +17,8 @@ pub(super) enum Held {
     Scalar(Src),
     /// By register of the value's layout.
     Tile(Vec<Reg>),
+    /// In shared memory, for products alone.
+    Panels(Panels),
 }
 
 /// How registers hold an element. Integers below 32 bits lie in 32, extended by their sign or by zeros; fp8 as its code.

@@ -4,7 +4,7 @@
 //!
 //! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place,
 //! by family in `arith.rs`, `divide.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
-//! `memory`: loads, stores, atomics. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`,
+//! `memory`: loads, stores, atomics. `dot`: products; `panels`: their operands in shared memory. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`,
 //! `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
 
 mod arith;
@@ -14,6 +14,7 @@ mod compare;
 mod control;
 mod convert;
 mod divide;
+mod dot;
 mod elementwise;
 mod errors;
 mod fp8;
@@ -22,6 +23,7 @@ mod math;
 mod memory;
 mod observe;
 mod ordered;
+mod panels;
 mod place;
 mod records;
 mod reduce;
@@ -39,6 +41,7 @@ use crate::target::Target;
 use errors::Fault;
 use held::Held;
 use memory::{Around, Hoisted};
+use panels::Uses;
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
@@ -51,6 +54,10 @@ struct Lower<'m> {
     options: &'m Options,
     prover: &'m Prover<'m>,
     layouts: Layouts,
+    /// Of tiles by products.
+    uses: Uses,
+    /// Groups of copies that have not been waited for, oldest first.
+    on_their_way: Vec<u32>,
     /// By op: its bounds are checked where it stands.
     checked: Vec<bool>,
     body: Body,
@@ -117,11 +124,14 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
             Placement::Hoisted { .. } | Placement::InPlace => true,
         };
     }
+    let uses = Uses::of(m, &layouts);
     let mut cx = Lower {
         m,
         options,
         prover: &prover,
         layouts,
+        uses,
+        on_their_way: Vec::new(),
         checked,
         body: Body::default(),
         abi: Abi::default(),
@@ -269,9 +279,9 @@ impl Lower<'_> {
             Op::Reshape(o) => self.reshape(id, o),
             Op::Rows(o) => self.rows(id, o),
 
-            Op::Dot(_) | Op::Send(_) | Op::Recv(_) | Op::Barrier(_) => {
-                Err(Fault::NotLowered { mnemonic: data.op.mnemonic() })
-            }
+            Op::Dot(o) => self.dot(id, o),
+
+            Op::Send(_) | Op::Recv(_) | Op::Barrier(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
         };
         done.map_err(|fault| fault.diagnostic(m, id).into())
     }
@@ -301,7 +311,7 @@ impl Lower<'_> {
             Def::Param(param) => Ok(self.scalar_param(v, param)),
             Def::Result(..) | Def::Arg(..) => match &self.values[v.index()] {
                 Some(Held::Scalar(src)) => Ok(*src),
-                Some(Held::Tile(_)) | None => Err(Fault::NoValue),
+                Some(Held::Tile(_) | Held::Panels(_)) | None => Err(Fault::NoValue),
             },
         }
     }

@@ -1,7 +1,8 @@
 //! Ops that only say where an element belongs: registers under other names where the layouts allow it.
 
 use super::errors::Fault;
-use super::held::{flat, stored};
+use super::held::{Held, flat, stored};
+use super::panels::Panels;
 use super::reduce::by_coord;
 use super::{Done, Lower};
 use crate::layout::{Coord, RegLayout, without_axis};
@@ -22,7 +23,14 @@ impl Lower<'_> {
         Ok(())
     }
     pub(super) fn trans(&mut self, id: OpId, o: &ops::Trans) -> Done {
-        let to = self.layout(self.m.op(id).results.first)?;
+        let result = self.m.op(id).results.first;
+        if self.uses.only_products(result) {
+            let cover = self.uses.cover(o.x).ok_or(Fault::NoValue)?;
+            let panels = self.in_panels(o.x, cover)?;
+            self.values[result.index()] = Some(Held::Panels(Panels { turned: !panels.turned, ..panels }));
+            return Ok(());
+        }
+        let to = self.layout(result)?;
         let from = to.transposed();
         let (regs, at) = (self.tile(o.x, &from)?, by_coord(&from));
         let pick = |reg: usize| {

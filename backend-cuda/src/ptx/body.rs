@@ -25,14 +25,26 @@ pub struct Touch {
     pub group: u32,
     /// So do those of different turns of the loops around them.
     pub apart: bool,
+    /// A copy of this group, which lands later: no barrier orders it before it has been waited for.
+    pub lands: Option<u32>,
+    /// Of a buffer of several slots whose loop orders its own accesses.
+    pub ring: Option<Ring>,
 }
 impl Touch {
     pub fn read(memory: Memory, group: u32) -> Touch {
-        Touch { memory, writes: false, group, apart: false }
+        Touch { memory, writes: false, group, apart: false, lands: None, ring: None }
     }
     pub fn write(memory: Memory, group: u32) -> Touch {
-        Touch { memory, writes: true, group, apart: false }
+        Touch { writes: true, ..Touch::read(memory, group) }
     }
+}
+
+/// Where a ring is touched. Inside the loop its own waits and barriers keep slots apart; what fills it before the loop has
+/// to come after all that went before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ring {
+    Filling,
+    Turning,
 }
 
 /// An instruction with what is known of it.
@@ -70,6 +82,7 @@ pub struct Body {
     regs: [u32; 4],
     labels: u32,
     groups: u32,
+    copies: u32,
     /// Of what is emitted next.
     pub loc: LocId,
 }
@@ -84,6 +97,7 @@ impl Default for Body {
             regs: [0; 4],
             labels: 0,
             groups: 0,
+            copies: 0,
             loc: LocId::UNKNOWN,
         }
     }
@@ -107,6 +121,16 @@ impl Body {
     pub fn group(&mut self) -> u32 {
         self.groups += 1;
         self.groups - 1
+    }
+    /// The group of copies that the next commit ends.
+    pub fn open_copies(&self) -> u32 {
+        self.copies
+    }
+    /// Ends a group of copies; its name.
+    pub fn commit_copies(&mut self) -> u32 {
+        self.emit(Op::CopyCommit);
+        self.copies += 1;
+        self.copies - 1
     }
     pub fn emit(&mut self, op: Op) {
         self.push(Inst { guard: None, op }, None);

@@ -117,6 +117,14 @@ names! {
     Atomic { Add = "add", AddNoFtz = "add.noftz", Max = "max", Or = "or", Cas = "cas" }
 }
 names! {
+    /// A product of small matrices: shape, then the types of the result, of both operands, of the accumulator.
+    Mma {
+        F16 = "m16n8k16.row.col.f32.f16.f16.f32", Bf16 = "m16n8k16.row.col.f32.bf16.bf16.f32",
+        Tf32 = "m16n8k8.row.col.f32.tf32.tf32.f32",
+        S8 = "m16n8k32.row.col.s32.s8.s8.s32", U8 = "m16n8k32.row.col.s32.u8.u8.s32",
+    }
+}
+names! {
     /// Read-only registers of a thread.
     Special {
         TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x",
@@ -283,6 +291,33 @@ pub enum Op {
         a: Reg,
         b: Src,
         clamp: u32,
+    },
+    /// `d = a . b + c`, held by all lanes of the warp together; `d` may be `c`.
+    Mma {
+        how: Mma,
+        d: Vec<Reg>,
+        a: Vec<Reg>,
+        b: Vec<Reg>,
+        c: Vec<Reg>,
+    },
+    /// One, two or four 8 x 8 matrices of 16 bits from shared memory; eight lanes each give the addresses of their rows.
+    LdMatrix {
+        trans: bool,
+        d: Vec<Reg>,
+        at: Addr,
+    },
+    /// From global to shared memory, behind the thread's back: 4, 8 or 16 bytes.
+    CopyAsync {
+        to: Addr,
+        from: Addr,
+        bytes: u32,
+    },
+    /// What the thread has copied since the last one is a group.
+    CopyCommit,
+    /// Until all groups but the youngest `keep` have landed, as far as this thread copied them: up to the one called `upto`.
+    CopyWait {
+        keep: u32,
+        upto: u32,
     },
     /// All threads of the CTA, ordering their memory.
     Bar,

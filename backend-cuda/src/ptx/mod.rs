@@ -9,10 +9,10 @@ mod pressure;
 mod print;
 mod ty;
 
-pub use body::{Aside, Body, Buffer, Line, Memory, Place, Touch};
+pub use body::{Aside, Body, Buffer, Line, Memory, Place, Ring, Touch};
 pub use inst::{
-    Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Op, Round, Shuffle, Space, Special, Src, Tern,
-    Un,
+    Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Mma, Op, Round, Shuffle, Space, Special, Src,
+    Tern, Un,
 };
 pub use pressure::pressure;
 pub use print::{Kernel, Printed};

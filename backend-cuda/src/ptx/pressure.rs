@@ -87,6 +87,13 @@ fn each_reg(op: &Op, f: &mut dyn FnMut(Reg)) {
         Op::Red { at, a, .. } => all(&[], &[*a], Some(at)),
         Op::Atom { d, at, a, b, .. } => all(&[*d], &[*a, b.unwrap_or(Src::Imm(0))], Some(at)),
         Op::Shfl { d, a, b, .. } => all(&[*d, *a], &[*b], None),
+        Op::Mma { d, a, b, c, .. } => [d, a, b, c].into_iter().for_each(|regs| all(regs, &[], None)),
+        Op::LdMatrix { d, at, .. } => all(d, &[], Some(at)),
+        Op::CopyAsync { to, from, .. } => {
+            all(&[], &[], Some(to));
+            all(&[], &[], Some(from));
+        }
+        Op::CopyCommit | Op::CopyWait { .. } => {}
         Op::Bar | Op::Bra { .. } | Op::Label(_) | Op::Ret => {}
     }
 }

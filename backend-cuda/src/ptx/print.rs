@@ -150,6 +150,21 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
         Op::Shfl { mode, d, a, b, clamp } => {
             write!(out, "shfl.sync.{}.b32 {d}, {a}, {}, {clamp:#x}, -1", mode.text(), src(Ty::B32, *b))
         }
+        Op::Mma { how, d, a, b, c } => {
+            let lists = [d, a, b, c].map(|regs| braced(regs)).join(", ");
+            write!(out, "mma.sync.aligned.{} {lists}", how.text())
+        }
+        Op::LdMatrix { trans, d, at } => {
+            let trans = if *trans { ".trans" } else { "" };
+            write!(out, "ldmatrix.sync.aligned.m8n8.x{}{trans}.shared.b16 {}, {}", d.len(), braced(d), addr(*at))
+        }
+        Op::CopyAsync { to, from, bytes } => {
+            // Only whole vectors may pass the first cache by.
+            let cache = if *bytes == 16 { "cg.shared.global.L2::128B" } else { "ca.shared.global" };
+            write!(out, "cp.async.{cache} {}, {}, {bytes}", addr(*to), addr(*from))
+        }
+        Op::CopyCommit => write!(out, "cp.async.commit_group"),
+        Op::CopyWait { keep, .. } => write!(out, "cp.async.wait_group {keep}"),
         Op::Bar => write!(out, "bar.sync 0"),
         Op::Bra { to, uniform } => write!(out, "bra{} $L{}", if *uniform { ".uni" } else { "" }, to.0),
         Op::Label(label) => write!(out, "$L{}:", label.0),
@@ -172,8 +187,11 @@ fn src(ty: Ty, a: Src) -> String {
 fn vector(regs: &[super::Reg]) -> String {
     match regs {
         [one] => one.to_string(),
-        _ => format!("{{{}}}", regs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        _ => braced(regs),
     }
+}
+fn braced(regs: &[super::Reg]) -> String {
+    format!("{{{}}}", regs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
 }
 fn addr(at: Addr) -> String {
     let base = match at.base {

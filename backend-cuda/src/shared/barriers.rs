@@ -1,11 +1,13 @@
 //! Where the threads of a CTA wait for each other: before an access to memory that another thread may have touched since
 //! the last barrier, unless both only read. Control flow is the same in all threads, so a barrier may stand anywhere.
 //!
+//! A copy that lands later stays pending until it has been waited for: a barrier before that orders nothing.
+//!
 //! What is pending at the start of a block is what is pending at the end of any block before it; blocks are walked until
 //! nothing changes. Barriers are only ever added, so this ends.
 
 use super::plan::Plan;
-use crate::ptx::{Body, Inst, Label, Line, Op, Touch};
+use crate::ptx::{Body, Inst, Label, Line, Op, Ring, Touch};
 use rustc_hash::FxHashMap;
 
 /// Accesses since the last barrier, by the instruction that made them.
@@ -51,7 +53,10 @@ fn walk(
             before[at] |= pending.iter().any(|(from, p)| collide(plan, (*from, *p), (at, touch)));
         }
         if before[at] || matches!(lines[at].inst.op, Op::Bar) {
-            pending.clear();
+            pending.retain(|(_, p)| p.lands.is_some());
+        }
+        if let Op::CopyWait { upto, .. } = lines[at].inst.op {
+            pending.iter_mut().for_each(|(_, p)| p.lands = p.lands.filter(|group| *group > upto));
         }
         if let Some(touch) = lines[at].touch
             && !pending.contains(&(at, touch))
@@ -65,7 +70,8 @@ fn walk(
 fn collide(plan: &Plan, (from, a): (usize, Touch), (at, b): (usize, Touch)) -> bool {
     // An access of the same group further down, or at the same place, is one of an earlier turn.
     let same_group = a.group == b.group && (from < at || a.apart);
-    (a.writes || b.writes) && !same_group && plan.overlap(a.memory, b.memory)
+    let turning = a.memory == b.memory && a.ring.is_some() && b.ring == Some(Ring::Turning);
+    (a.writes || b.writes) && !same_group && !turning && plan.overlap(a.memory, b.memory)
 }
 
 /// Straight pieces between labels and branches.

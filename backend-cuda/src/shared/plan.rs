@@ -1,6 +1,7 @@
 //! Where buffers lie: those that are alive at the same time lie apart, others share their place.
 
-use crate::ptx::{Body, Memory};
+use crate::ptx::{Body, Label, Memory, Op};
+use rustc_hash::FxHashMap;
 
 /// The dynamic shared memory of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,17 +31,33 @@ impl Plan {
 /// Buffers that together take no more than this lie apart in any case: sharing a place costs a barrier.
 const SMALL: u32 = 8 * 1024;
 
-/// First fit by descending size, over the instructions between the first and the last touch of each buffer. A buffer is
-/// written before it is read in every turn of a loop, so its life never goes around one.
+/// First fit by descending size, over the instructions between the first and the last touch of each buffer. What was written
+/// before a loop and is touched in it lives until the loop ends.
 pub fn plan(body: &Body) -> Plan {
     let buffers = body.buffers();
     let mut life: Vec<Option<(usize, usize)>> = vec![None; buffers.len()];
+    let (mut labels, mut loops): (FxHashMap<Label, usize>, Vec<(usize, usize)>) = Default::default();
     for (at, line) in body.lines().enumerate() {
+        match line.inst.op {
+            Op::Label(label) => {
+                labels.insert(label, at);
+            }
+            Op::Bra { to, .. } => loops.extend(labels.get(&to).map(|from| (*from, at))),
+            _ => {}
+        }
         if let Some(touch) = line.touch
             && let Memory::Shared(buffer) = touch.memory
         {
             let range = life[buffer.0 as usize].get_or_insert((at, at));
             range.1 = at;
+        }
+    }
+    // Inner loops end first.
+    for (from, to) in loops {
+        for (first, last) in
+            life.iter_mut().flatten().filter(|(first, last)| *first < from && (from..=to).contains(last))
+        {
+            (*first, *last) = (*first, to);
         }
     }
     let mut order: Vec<usize> = (0..buffers.len()).filter(|b| life[*b].is_some()).collect();

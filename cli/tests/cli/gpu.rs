@@ -60,10 +60,10 @@ fn a_file_is_compiled_for_any_launch() {
 
 #[test]
 fn what_has_no_ptx_yet_is_told_with_its_line() {
-    let run = tilewright("ir matmul:elem=f16 --stage ptx");
+    let run = tilewright("ir gqa_decode:mode=A1 --stage ptx");
     // The kernel is not at fault.
     assert_eq!((run.code, run.out.as_str()), (1, ""), "{}", run.err);
-    assert!(run.err.starts_with("error[TW-E0610]: `dot` has no PTX yet"), "{}", run.err);
+    assert!(run.err.starts_with("error[TW-E0610]: `recv` has no PTX yet"), "{}", run.err);
 }
 
 #[test]
@@ -76,10 +76,22 @@ fn every_kernel_that_has_ptx_agrees_with_f64_on_the_emulator_for_each_architectu
         let of = |kernel: &'static str| {
             rows.iter().filter(move |row| row["instance"].as_str().is_some_and(|name| name.starts_with(kernel)))
         };
-        for kernel in
-            ["vector_add", "row_softmax", "layer_norm", "dropout", "histogram", "read_contiguous", "read_slabs"]
-        {
-            assert!(of(kernel).count() > 3, "{kernel}");
+        for kernel in [
+            "vector_add",
+            "row_softmax",
+            "layer_norm",
+            "dropout",
+            "histogram",
+            "read_contiguous",
+            "read_slabs",
+            "matmul",
+            "matmul_leaky_relu",
+            "persistent_matmul",
+            "grouped_gemm",
+            "fused_attention",
+            "gqa_decode:mode=B",
+        ] {
+            assert!(of(kernel).count() > 2, "{kernel}");
             for row in of(kernel) {
                 assert_eq!(row["result"], "agrees", "{row}");
                 assert_eq!(
@@ -88,6 +100,6 @@ fn every_kernel_that_has_ptx_agrees_with_f64_on_the_emulator_for_each_architectu
                 );
             }
         }
-        assert!(run.err.contains(" 0 disagree, 0 failed, ") && run.err.contains("TW-E0610 `dot`"), "{}", run.err);
+        assert!(run.err.contains(" 0 disagree, 0 failed, ") && run.err.contains("TW-E0610 `recv`"), "{}", run.err);
     }
 }

@@ -16,18 +16,18 @@ mod width;
 mod window;
 
 pub(super) use early::issue_order;
+pub(super) use pack::Packing;
 pub(super) use turns::Around;
 pub(super) use width::vector;
 pub(super) use window::{Edge, Hoisted, Span};
 
 use super::errors::Fault;
-use super::held::{bits, held};
+use super::held::{Held, bits, held};
 use super::{Done, Lower};
 use crate::layout::RegLayout;
 use crate::ptx::{
     Addr, Bin, CacheHint, Cmp, Guard, Label, Memory, Op as PtxOp, Place, Reg, Space, Special, Src, Touch, Ty,
 };
-use pack::Packing;
 use tilewright_core::elem::ElemType;
 use tilewright_core::interp::RecordKind;
 use tilewright_core::ir::ops::{self, Access, Cache};
@@ -36,30 +36,46 @@ use window::{Way, Window};
 
 impl Lower<'_> {
     pub(super) fn load(&mut self, id: OpId, o: &ops::Load) -> Done {
+        if o.to.0.is_scalar() {
+            return self.load_scalar(id, o);
+        }
+        let v = self.m.op(id).results.first;
+        if self.uses.only_products(v) {
+            let panels = self.load_alone(id, o)?;
+            self.values[v.index()] = Some(Held::Panels(panels));
+            return Ok(());
+        }
+        let layout = self.layout(v)?;
+        let regs = self.loaded(id, o, &layout)?;
+        self.set_tile(id, regs);
+        Ok(())
+    }
+    /// What the instructions of a load have in common.
+    pub(super) fn read(&mut self, o: &ops::Load) -> Result<Read, Fault> {
         let fill = match o.fill.0 {
             Some(fill) => self.scalar(fill)?,
             None => Src::Imm(0),
         };
-        if o.to.0.is_scalar() {
-            return self.load_scalar(id, o, fill);
-        }
-        let elem = o.to.0.elem();
-        let layout = self.layout(self.m.op(id).results.first)?;
-        let window = self.window(id, &o.at, o.to.0, Some(&layout))?;
-        let width = self.width(id, &layout);
+        Ok(Read { elem: o.to.0.elem(), touch: self.reads(&o.at), hint: self.cached(&o.at), fill })
+    }
+    /// A load's tile in the registers of this layout.
+    pub(super) fn loaded(&mut self, id: OpId, o: &ops::Load, layout: &RegLayout) -> Result<Vec<Reg>, Fault> {
+        let read = self.read(o)?;
+        let elem = read.elem;
+        let window = self.window(id, &o.at, o.to.0, Some(layout))?;
+        let width = self.width(id, layout);
         let packed = Packing::of(elem, width.aligned);
         let words: Vec<Reg> =
             (0..layout.regs() / width.aligned * packed.words).map(|_| self.body.fresh(packed.ty)).collect();
-        let read = Read { elem, touch: self.reads(&o.at), hint: self.cached(&o.at), fill };
         let rest = self.unless_whole(&window);
-        let mut way = self.whole_way(&window, &layout);
+        let mut way = self.whole_way(&window, layout);
         for (i, d) in words.chunks(packed.words).enumerate() {
             self.load_words(&read, &mut way, i * width.aligned, width.aligned, d);
         }
         if let Some(rest) = rest {
             self.rarely(rest, |cx| {
                 let spans = cx.spans(&window.edges);
-                let mut way = cx.part_way(&window, &layout, &spans);
+                let mut way = cx.part_way(&window, layout, &spans);
                 let from = read.touch.map(|touch| Touch { group: cx.body.group(), ..touch });
                 let read = Read { touch: from, ..read };
                 for (i, d) in words.chunks(packed.words).enumerate() {
@@ -68,14 +84,12 @@ impl Lower<'_> {
                 cx.outside(id, RecordKind::LoadOutside, &o.at, o.to.0, &window.edges, &spans)
             })?;
         }
-        let regs = words.into_iter().flat_map(|word| self.unpack(elem, &packed, word)).collect();
-        self.set_tile(id, regs);
-        Ok(())
+        Ok(words.into_iter().flat_map(|word| self.unpack(elem, &packed, word)).collect())
     }
-    fn load_scalar(&mut self, id: OpId, o: &ops::Load, fill: Src) -> Done {
-        let elem = o.to.0.elem();
+    fn load_scalar(&mut self, id: OpId, o: &ops::Load) -> Done {
+        let read = self.read(o)?;
+        let (elem, fill) = (read.elem, read.fill);
         let window = self.window(id, &o.at, o.to.0, None)?;
-        let read = Read { elem, touch: self.reads(&o.at), hint: self.cached(&o.at), fill };
         let packed = Packing::of(elem, 1);
         let d = match window.whole {
             None => vec![self.body.fresh(packed.ty)],
@@ -146,7 +160,7 @@ impl Lower<'_> {
     }
 
     /// A branch to what is done where not all of the tile exists.
-    fn unless_whole(&mut self, window: &Window) -> Option<Rest> {
+    pub(super) fn unless_whole(&mut self, window: &Window) -> Option<Rest> {
         window.whole.map(|whole| self.unless(whole, true))
     }
     /// The same where that is an error.
@@ -187,7 +201,7 @@ impl Lower<'_> {
         });
         CacheHint { read_only, no_l1: true, policy: Some(policy) }
     }
-    fn width(&self, id: OpId, layout: &RegLayout) -> Width {
+    pub(super) fn width(&self, id: OpId, layout: &RegLayout) -> Width {
         let (most, addresses) = (layout.vector() as usize, &self.options.aligned);
         let aligned = (vector(self.m, self.prover, addresses, id) as usize).min(most);
         Width { aligned, together: (width::together(self.m, self.prover, addresses, id) as usize).min(aligned) }
@@ -221,7 +235,15 @@ impl Lower<'_> {
         self.load_at(read, pred, packed.memory, d.to_vec(), at);
     }
     /// The same, in runs of elements that exist together.
-    fn load_part(&mut self, read: &Read, way: &mut Way<'_>, first: usize, width: &Width, packed: &Packing, d: &[Reg]) {
+    pub(super) fn load_part(
+        &mut self,
+        read: &Read,
+        way: &mut Way<'_>,
+        first: usize,
+        width: &Width,
+        packed: &Packing,
+        d: &[Reg],
+    ) {
         if width.together == width.aligned {
             return self.load_words(read, way, first, width.aligned, d);
         }
@@ -256,11 +278,11 @@ impl Lower<'_> {
 
 /// What all instructions of a load have in common.
 #[derive(Clone, Copy)]
-struct Read {
-    elem: ElemType,
-    touch: Option<Touch>,
-    hint: CacheHint,
-    fill: Src,
+pub(super) struct Read {
+    pub(super) elem: ElemType,
+    pub(super) touch: Option<Touch>,
+    pub(super) hint: CacheHint,
+    pub(super) fill: Src,
 }
 /// The same of a store.
 #[derive(Clone, Copy)]
@@ -270,9 +292,9 @@ struct Write {
     hint: CacheHint,
 }
 /// Elements that one instruction moves: where all exist, and elsewhere.
-struct Width {
-    aligned: usize,
-    together: usize,
+pub(super) struct Width {
+    pub(super) aligned: usize,
+    pub(super) together: usize,
 }
 /// The labels of what stands behind everything else: its start, and where it comes back to.
 pub(super) struct Rest {

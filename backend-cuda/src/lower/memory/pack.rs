@@ -7,7 +7,7 @@ use tilewright_core::elem::ElemType;
 
 impl Lower<'_> {
     /// Words that hold the fill in every element.
-    pub(super) fn filled(&mut self, elem: ElemType, packed: &Packing, fill: Src) -> Vec<Reg> {
+    pub(in crate::lower) fn filled(&mut self, elem: ElemType, packed: &Packing, fill: Src) -> Vec<Reg> {
         let word = match (fill, packed.per_word) {
             (fill, 1) if elem == ElemType::I1 => {
                 let p = self.predicate(fill);
@@ -25,7 +25,7 @@ impl Lower<'_> {
         (0..packed.words).map(|_| self.body.mov(bits(packed.ty), word)).collect()
     }
     /// A word's elements.
-    pub(super) fn unpack(&mut self, elem: ElemType, packed: &Packing, word: Reg) -> Vec<Reg> {
+    pub(in crate::lower) fn unpack(&mut self, elem: ElemType, packed: &Packing, word: Reg) -> Vec<Reg> {
         match (elem, packed.per_word) {
             (ElemType::I1, 1) => vec![self.body.setp(Cmp::Ne, Ty::U32, word, Src::Imm(0))],
             (_, 1) => vec![word],
@@ -47,7 +47,7 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Bfe { ty, d, a: word, from, width });
         if elem == ElemType::I1 { self.body.setp(Cmp::Ne, Ty::U32, d, Src::Imm(0)) } else { d }
     }
-    pub(super) fn pack(&mut self, elem: ElemType, packed: &Packing, values: &[Reg]) -> Reg {
+    pub(in crate::lower) fn pack(&mut self, elem: ElemType, packed: &Packing, values: &[Reg]) -> Reg {
         if packed.per_word == 1 {
             return self.as_stored(elem, values[0]);
         }
@@ -68,17 +68,17 @@ impl Lower<'_> {
 }
 
 /// How consecutive elements lie in the words of one access.
-pub(super) struct Packing {
-    pub(super) words: usize,
-    pub(super) per_word: usize,
+pub(in crate::lower) struct Packing {
+    pub(in crate::lower) words: usize,
+    pub(in crate::lower) per_word: usize,
     /// Of a word in memory.
-    pub(super) memory: Ty,
+    pub(in crate::lower) memory: Ty,
     /// Of the register that holds a word.
-    pub(super) ty: Ty,
+    pub(in crate::lower) ty: Ty,
 }
 
 impl Packing {
-    pub(super) fn of(elem: ElemType, count: usize) -> Packing {
+    pub(in crate::lower) fn of(elem: ElemType, count: usize) -> Packing {
         let bytes = elem.bytes() as usize;
         if bytes * count < 4 || bytes >= 4 {
             // One element a word. Where several do not fill a word, the layout has made them one access each.

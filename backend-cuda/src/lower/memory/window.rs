@@ -3,6 +3,7 @@
 
 use super::super::Lower;
 use super::super::errors::Fault;
+use super::super::panels::Format;
 use crate::abi::Item;
 use crate::layout::{Coord, RegLayout};
 use crate::ptx::{Addr, Bin, Cmp, Place, Reg, Src, Tern, Ty};
@@ -23,10 +24,12 @@ pub(in crate::lower) enum Hoisted {
     Base { param: u32, layout: RegLayout, rank: u32 },
     /// The policy of memory that is read once.
     EvictFirst,
+    /// A thread's place in a tile in shared memory.
+    Panel { format: Format, bases: Vec<Coord> },
 }
 
 /// An access in the terms of its tile.
-pub(super) struct Window {
+pub(in crate::lower) struct Window {
     /// Address of the thread's first element.
     base: Reg,
     offset: i64,
@@ -37,9 +40,9 @@ pub(super) struct Window {
     /// By tile axis: its length, where the layout covers more.
     padding: Vec<Option<u32>>,
     /// Axes along which only the run knows what exists.
-    pub(super) edges: Vec<Edge>,
+    pub(in crate::lower) edges: Vec<Edge>,
     /// Whether all of the tile exists; `None`: surely.
-    pub(super) whole: Option<Reg>,
+    pub(in crate::lower) whole: Option<Reg>,
 }
 
 /// An axis along which only the run knows which places exist.
@@ -68,7 +71,7 @@ pub(in crate::lower) struct Span {
 }
 
 /// Which of a thread's elements exist, and the addresses of its rows.
-pub(super) struct Way<'w> {
+pub(in crate::lower) struct Way<'w> {
     window: &'w Window,
     layout: &'w RegLayout,
     /// By tile axis.
@@ -80,7 +83,7 @@ pub(super) struct Way<'w> {
 
 impl Lower<'_> {
     /// What `f` computes, once for the whole kernel.
-    pub(super) fn hoisted(&mut self, what: Hoisted, f: impl FnOnce(&mut Self) -> Reg) -> Reg {
+    pub(in crate::lower) fn hoisted(&mut self, what: Hoisted, f: impl FnOnce(&mut Self) -> Reg) -> Reg {
         if let Some(reg) = self.hoisted.get(&what) {
             return *reg;
         }
@@ -156,7 +159,7 @@ impl Lower<'_> {
     }
 
     /// `layout`: of a tile; `None`: the access is to one element, the same in all threads.
-    pub(super) fn window(
+    pub(in crate::lower) fn window(
         &mut self,
         id: OpId,
         at: &Access,
@@ -238,7 +241,7 @@ impl Lower<'_> {
         all.into_iter().reduce(|a, b| self.body.bin(Bin::And, Ty::Pred, a, b))
     }
     /// Which places along each edge exist.
-    pub(super) fn spans(&mut self, edges: &[Edge]) -> Vec<Span> {
+    pub(in crate::lower) fn spans(&mut self, edges: &[Edge]) -> Vec<Span> {
         edges.iter().map(|edge| self.span(edge)).collect()
     }
     fn span(&mut self, edge: &Edge) -> Span {
@@ -279,12 +282,17 @@ impl Lower<'_> {
         Span { low: narrow(self, low), high: narrow(self, high), places }
     }
     /// Where all of the tile exists.
-    pub(super) fn whole_way<'w>(&self, window: &'w Window, layout: &'w RegLayout) -> Way<'w> {
+    pub(in crate::lower) fn whole_way<'w>(&self, window: &'w Window, layout: &'w RegLayout) -> Way<'w> {
         let inside = window.padding.iter().map(|n| n.map(|n| (Src::Imm(0), Src::Imm(u64::from(n))))).collect();
         Way { window, layout, inside, others: None, rows: FxHashMap::default() }
     }
     /// Where some of it may not.
-    pub(super) fn part_way<'w>(&mut self, window: &'w Window, layout: &'w RegLayout, spans: &[Span]) -> Way<'w> {
+    pub(in crate::lower) fn part_way<'w>(
+        &mut self,
+        window: &'w Window,
+        layout: &'w RegLayout,
+        spans: &[Span],
+    ) -> Way<'w> {
         let mut way = self.whole_way(window, layout);
         for (edge, span) in window.edges.iter().zip(spans) {
             match edge.along {
@@ -300,7 +308,7 @@ impl Lower<'_> {
         }
         way
     }
-    pub(super) fn address(&mut self, way: &mut Way<'_>, reg: usize) -> Addr {
+    pub(in crate::lower) fn address(&mut self, way: &mut Way<'_>, reg: usize) -> Addr {
         let Way { window, layout, .. } = *way;
         let mut offset = window.offset;
         let mut row: Coord = layout.reg_coord(reg);
@@ -324,11 +332,11 @@ impl Lower<'_> {
         Addr::reg(base, offset)
     }
     /// The address of the only element.
-    pub(super) fn only(&self, window: &Window) -> Addr {
+    pub(in crate::lower) fn only(&self, window: &Window) -> Addr {
         Addr::reg(window.base, window.offset)
     }
     /// Whether a register's element exists; `None`: surely.
-    pub(super) fn exists(&mut self, way: &Way<'_>, reg: usize) -> Option<Reg> {
+    pub(in crate::lower) fn exists(&mut self, way: &Way<'_>, reg: usize) -> Option<Reg> {
         let coord = way.layout.reg_coord(reg);
         let mut all = way.others;
         for (axis, inside) in way.inside.iter().enumerate() {

@@ -1,0 +1,108 @@
+//! An operand of `mma`: registers that hold its fragments already, or a tile in shared memory.
+
+use super::super::Lower;
+use super::super::errors::Fault;
+use super::super::held::{Held, bits, held};
+use super::super::memory::Packing;
+use super::super::panels::{Fragments, Panels};
+use super::super::reduce::by_coord;
+use crate::layout::{Conversion, RegLayout, conversion, is_anew};
+use crate::ptx::{Cmp, Reg, Src, Ty};
+use tilewright_core::elem::{ElemType, Kind};
+use tilewright_core::ir::ValueId;
+
+/// Gives the words of one step of its layout after the other.
+pub(super) enum Operand {
+    /// By step, rows first.
+    Words {
+        words: Vec<Reg>,
+        per_step: usize,
+        columns: usize,
+    },
+    Panels {
+        from: Fragments,
+        step: [u32; 2],
+    },
+}
+
+/// What an operand is needed as.
+pub(super) struct Wanted<'w> {
+    pub value: ValueId,
+    /// Of its fragments, as the instruction sees them.
+    pub layout: &'w RegLayout,
+    /// The instruction sees the transpose.
+    pub turned: bool,
+    /// Along which axis of the value the sum runs, and its length there.
+    pub along: (usize, u32),
+}
+
+impl Lower<'_> {
+    pub(super) fn mma_operand(&mut self, wanted: &Wanted<'_>) -> Result<Operand, Fault> {
+        let Wanted { value, layout, turned, .. } = *wanted;
+        let as_it_is = if turned { layout.transposed() } else { layout.clone() };
+        let cover = [0, 1].map(|axis| as_it_is.rep()[axis] * as_it_is.atom(axis));
+        if let Some(regs) = self.held_as(value, &as_it_is)? {
+            let elem = self.m.ty(value).elem();
+            let regs = self.zero_beyond(elem, regs, &as_it_is, wanted.along);
+            let regs = reordered(regs, &as_it_is, layout, turned);
+            let per_word = (4 / elem.bytes()).max(1) as usize;
+            let packed = Packing::of(elem, per_word);
+            let words = regs.chunks(per_word).map(|word| self.pack(elem, &packed, word)).collect();
+            let per_step = (1 << layout.reg_bases().len()) / per_word;
+            return Ok(Operand::Words { words, per_step, columns: layout.rep()[1] as usize });
+        }
+        let panels = self.in_panels(value, cover)?;
+        let panels = Panels { turned: panels.turned ^ turned, ..panels };
+        Ok(Operand::Panels { from: self.fragments(&panels, layout), step: [layout.atom(0), layout.atom(1)] })
+    }
+    pub(super) fn mma_words(&mut self, operand: &mut Operand, row: u32, column: u32) -> Vec<Reg> {
+        match operand {
+            Operand::Words { words, per_step, columns } => {
+                let first = (row as usize * *columns + column as usize) * *per_step;
+                words[first..first + *per_step].to_vec()
+            }
+            Operand::Panels { from, step } => self.fragment(from, [row * step[0], column * step[1]]),
+        }
+    }
+    /// The registers, where they hold the value in this layout or could do so under other names.
+    fn held_as(&mut self, value: ValueId, layout: &RegLayout) -> Result<Option<Vec<Reg>>, Fault> {
+        let elem = self.m.ty(value).elem();
+        if elem.kind() == Kind::Storage {
+            return Ok(None);
+        }
+        if is_anew(self.m, value) {
+            return self.tile(value, layout).map(Some);
+        }
+        let Some(Held::Tile(_)) = &self.values[value.index()] else { return Ok(None) };
+        match conversion(&self.layout(value)?, layout) {
+            Conversion::Rename(_) => self.tile(value, layout).map(Some),
+            Conversion::Shuffle(_) | Conversion::Shared => Ok(None),
+        }
+    }
+    /// What the layout covers beyond the tile must add nothing to the sum.
+    fn zero_beyond(&mut self, elem: ElemType, regs: Vec<Reg>, layout: &RegLayout, (axis, n): (usize, u32)) -> Vec<Reg> {
+        if layout.rep()[axis] * layout.atom(axis) <= n {
+            return regs;
+        }
+        let thread = self.thread_coord(layout, axis);
+        let one = |(reg, value): (usize, Reg)| {
+            let left = n.saturating_sub(layout.reg_coord(reg)[axis]);
+            let exists = self.body.setp(Cmp::Lt, Ty::U32, thread, Src::Imm(u64::from(left)));
+            self.body.selp(bits(held(elem)), value, Src::Imm(0), exists)
+        };
+        regs.into_iter().enumerate().map(one).collect()
+    }
+}
+
+/// Registers of the value's layout in the order of the layout that the instruction sees.
+pub(super) fn reordered(regs: Vec<Reg>, from: &RegLayout, to: &RegLayout, turned: bool) -> Vec<Reg> {
+    if !turned {
+        return regs;
+    }
+    let at = by_coord(from);
+    let place = |reg: usize| {
+        let [row, column, ..] = to.reg_coord(reg);
+        at.get(&[column, row, 0, 0]).copied().unwrap_or(reg)
+    };
+    (0..to.regs()).map(|reg| regs[place(reg)]).collect()
+}

@@ -1,0 +1,164 @@
+//! Products of tiles, as PTX on the emulator: to the bit what the interpreter gives, on numbers whose sums are exact in any
+//! order.
+
+mod common;
+
+use common::{Value, both, difference, some};
+use tilewright_core::elem::ElemType;
+use tilewright_core::launch::Grid;
+
+/// A product of `[m, k]` and `[k, n]`: elements, the sum's element, which operands lie transposed in memory.
+#[derive(Clone, Copy)]
+struct Case {
+    elem: ElemType,
+    to: ElemType,
+    dims: [usize; 3],
+    turned: [bool; 2],
+    tf32: bool,
+}
+const F16: Case =
+    Case { elem: ElemType::F16, to: ElemType::F32, dims: [32, 32, 32], turned: [false, false], tf32: false };
+
+impl Case {
+    fn of(elem: ElemType, to: ElemType) -> Case {
+        Case { elem, to, ..F16 }
+    }
+    fn sides(&self) -> [[usize; 2]; 2] {
+        let [m, k, n] = self.dims;
+        let turn = |[a, b]: [usize; 2], turned: bool| if turned { [b, a] } else { [a, b] };
+        [turn([m, k], self.turned[0]), turn([k, n], self.turned[1])]
+    }
+    /// Loads, turns what lies turned, adds to what the third view holds, stores.
+    fn tir(&self) -> String {
+        let Case { elem, to, dims: [m, k, n], .. } = *self;
+        let [[ar, ac], [br, bc]] = self.sides();
+        let turn = |name: &str, turned: bool, rows: usize, columns: usize| {
+            if turned { format!("  %{name} = trans %{name}0 : tile<{rows}x{columns}x{elem}>\n") } else { String::new() }
+        };
+        let name = |name: &str, turned: bool| if turned { name.to_string() } else { format!("{name}0") };
+        format!(
+            "kernel @product(%x: view<?x?x{elem}>, %y: view<?x?x{elem}>, %w: view<?x?x{to}>, %z: view_mut<?x?x{to}>) {{\n\
+             \x20 %a0 = load %x[0, 0] : tile<{ar}x{ac}x{elem}>\n{}\x20 %b0 = load %y[0, 0] : tile<{br}x{bc}x{elem}>\n{}\
+             \x20 %c = load %w[0, 0] : tile<{m}x{n}x{to}>\n\x20 %d = dot %{}, %{}, %c{} : tile<{m}x{n}x{to}>\n\
+             \x20 store %z[0, 0], %d\n}}\n",
+            turn("a", self.turned[0], m, k),
+            turn("b", self.turned[1], k, n),
+            name("a", self.turned[0]),
+            name("b", self.turned[1]),
+            if self.tf32 { " tf32" } else { "" },
+        )
+    }
+    fn agrees(&self, threads: &[u32]) {
+        let [m, _, n] = self.dims;
+        let [a, b] = self.sides();
+        let view = |elem, dims: [usize; 2]| Value::Tensor(some(elem, &dims));
+        let args = [view(self.elem, a), view(self.elem, b), view(self.to, [m, n]), view(self.to, [m, n])];
+        for threads in threads {
+            let (reference, emulated) = both(&self.tir(), Grid::cubes(1), *threads, &args);
+            for (a, b) in reference.iter().zip(&emulated) {
+                assert_eq!(difference(a, b, 0), None, "{threads} threads\n{}", self.tir());
+            }
+        }
+    }
+}
+
+const TURNS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
+#[test]
+fn each_element_type_is_multiplied_however_its_operands_lie() {
+    let types = [
+        (ElemType::F16, ElemType::F32),
+        (ElemType::F16, ElemType::F16),
+        (ElemType::BF16, ElemType::F32),
+        (ElemType::F32, ElemType::F32),
+        (ElemType::F64, ElemType::F64),
+        (ElemType::I8, ElemType::I32),
+        (ElemType::U8, ElemType::I32),
+        (ElemType::F8E4M3, ElemType::F32),
+        (ElemType::F8E5M2, ElemType::F32),
+    ];
+    for (elem, to) in types {
+        for turned in TURNS {
+            Case { turned, ..Case::of(elem, to) }.agrees(&[128]);
+        }
+    }
+}
+#[test]
+fn f32_may_be_multiplied_with_ten_bits_of_mantissa() {
+    for turned in TURNS {
+        Case { turned, tf32: true, ..Case::of(ElemType::F32, ElemType::F32) }.agrees(&[64]);
+    }
+}
+#[test]
+fn any_number_of_warps_shares_a_product() {
+    Case { dims: [64, 32, 64], ..F16 }.agrees(&[32, 64, 256, 1024]);
+    Case { dims: [16, 64, 32], turned: [false, true], ..F16 }.agrees(&[32, 128, 512]);
+    Case { dims: [48, 16, 80], ..Case::of(ElemType::BF16, ElemType::F32) }.agrees(&[32, 128]);
+    Case { dims: [64, 16, 64], ..Case::of(ElemType::F32, ElemType::F32) }.agrees(&[32, 256, 1024]);
+}
+#[test]
+fn lengths_that_no_instruction_divides_are_filled_with_zeros() {
+    for dims in [[1, 1, 1], [3, 5, 7], [17, 33, 9], [40, 24, 72], [100, 100, 20]] {
+        for turned in TURNS {
+            Case { dims, turned, ..F16 }.agrees(&[64]);
+        }
+        for (elem, to) in [
+            (ElemType::I8, ElemType::I32),
+            (ElemType::F32, ElemType::F32),
+            (ElemType::F64, ElemType::F64),
+            (ElemType::F8E4M3, ElemType::F32),
+        ] {
+            Case { dims, turned: [true, false], ..Case::of(elem, to) }.agrees(&[128]);
+        }
+    }
+}
+#[test]
+fn few_rows_are_multiplied_as_the_transpose() {
+    for rows in [1, 8, 16] {
+        for turned in TURNS {
+            Case { dims: [rows, 64, 64], turned, ..F16 }.agrees(&[32, 128]);
+        }
+    }
+}
+
+/// Two products, one of which feeds the other, as attention has them.
+fn chained(rows: usize, tokens: usize, d: usize) -> String {
+    format!(
+        "kernel @chain(%q: view<?x?xf16>, %k: view<?x?xf16>, %v: view<?x?xf16>, %o: view_mut<?x?xf32>) {{
+  %0 = load %q[0, 0] : tile<{rows}x{d}xf16>
+  %1 = load %k[0, 0] : tile<{tokens}x{d}xf16>
+  %2 = trans %1 : tile<{d}x{tokens}xf16>
+  %3 = dot %0, %2 : tile<{rows}x{tokens}xf32>
+  %m = reduce_max %3 axis 1 : tile<{rows}xf32>
+  %4 = broadcast %m axis 1 : tile<{rows}x{tokens}xf32>
+  %5 = sub %3, %4 : tile<{rows}x{tokens}xf32>
+  %6 = splat -64.0 : tile<{rows}x{tokens}xf32>
+  %7 = maximum %5, %6 : tile<{rows}x{tokens}xf32>
+  %p = cast %7 : tile<{rows}x{tokens}xf16>
+  %w = load %v[0, 0] : tile<{tokens}x{d}xf16>
+  %s = dot %p, %w : tile<{rows}x{d}xf32>
+  %8 = broadcast %m axis 1 : tile<{rows}x{d}xf32>
+  %9 = add %s, %8 : tile<{rows}x{d}xf32>
+  store %o[0, 0], %9
+}}
+"
+    )
+}
+#[test]
+fn a_product_feeds_another() {
+    for (rows, tokens, d) in [(64, 64, 32), (64, 32, 64), (8, 64, 32), (16, 24, 40), (100, 40, 24)] {
+        for threads in [32, 128] {
+            let view = |elem, a, b| Value::Tensor(some(elem, &[a, b]));
+            let args = [
+                view(ElemType::F16, rows, d),
+                view(ElemType::F16, tokens, d),
+                view(ElemType::F16, tokens, d),
+                view(ElemType::F32, rows, d),
+            ];
+            let (reference, emulated) = both(&chained(rows, tokens, d), Grid::cubes(1), threads, &args);
+            for (a, b) in reference.iter().zip(&emulated) {
+                assert_eq!(difference(a, b, 0), None, "{rows} {tokens} {d}, {threads} threads");
+            }
+        }
+    }
+}
