@@ -39,6 +39,8 @@ pub struct Compiled {
     pub slots: Vec<Slot>,
     /// The ops that print, as lines in the buffer number them.
     pub prints: Vec<OpId>,
+    /// The barriers between programs.
+    pub barriers: Vec<OpId>,
     /// The optimised module: what locations and records refer to.
     pub module: Module,
     pub checks: Checks,
@@ -70,9 +72,10 @@ pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
     let passes::Optimised { module, remarks, checks } =
         passes::optimise(m, &passes::Options { known: options.known.clone(), ..Default::default() })?;
     let optimised = Instant::now();
-    let Lowered { kernel, abi, slots, prints, layouts, moves, plan } = lower::lower(&module, &checks, options)?;
+    let Lowered { kernel, abi, slots, prints, barriers, layouts, moves, plan } =
+        lower::lower(&module, &checks, options)?;
     let lowered = Instant::now();
     let printed = kernel.print();
     let took = Took { passes: optimised - start, lowering: lowered - optimised, printing: lowered.elapsed() };
-    Ok(Compiled { kernel, printed, abi, module, checks, remarks, slots, prints, layouts, moves, plan, took })
+    Ok(Compiled { kernel, printed, abi, module, checks, remarks, slots, prints, barriers, layouts, moves, plan, took })
 }

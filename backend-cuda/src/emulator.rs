@@ -1,11 +1,12 @@
 //! The emulator as a device: the same text, the same parameter block, on a CPU.
 
 use crate::compile::Compiled;
-use crate::launch::{Address, Device};
+use crate::launch::{Address, Ctas, Device};
 use crate::target::Target;
 use std::sync::Arc;
 use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
 use tilewright_core::ir::LocId;
+pub use tilewright_ptx_emu::Schedule;
 use tilewright_ptx_emu::{Fault, Kind, Launch, Limits, Memory, Module, run};
 
 /// A device that runs PTX on the CPU.
@@ -72,14 +73,25 @@ impl Device for Emulator {
     fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
         self.memory.read(at.0, bytes).map_err(memory)
     }
-    fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
+    /// As on a GPU with as many SMs as the target's largest, by threads and shared memory.
+    fn at_once(&mut self, kernel: &Loaded) -> Result<u32, Diagnostics> {
+        let (sms, threads, shared) = match self.target {
+            Target::Sm80 => (108, 2048, 164 << 10),
+            Target::Sm90a => (132, 2048, 228 << 10),
+        };
+        let kernel = &kernel.compiled.kernel;
+        // An SM takes 1 KiB of its own for each CTA.
+        let each_sm = (threads / kernel.threads).min(shared / (kernel.shared_bytes + 1024)).min(32);
+        Ok(sms * each_sm)
+    }
+    fn launch(&mut self, kernel: &Loaded, ctas: Ctas, params: &[u8]) -> Result<(), Diagnostics> {
         let told = |fault| told(&kernel.compiled, &fault);
         let entry = kernel.module.entry(&kernel.compiled.kernel.name).map_err(told)?;
         // A kernel without parameters has a block of some bytes all the same.
         let mut params = params.to_vec();
         params.resize(entry.param_bytes.max(params.len()), 0);
         let shared_bytes = kernel.compiled.kernel.shared_bytes;
-        let launch = Launch { blocks: programs, threads: None, shared_bytes, params: &params };
+        let launch = Launch { blocks: ctas.count, threads: None, shared_bytes, params: &params };
         run(entry, &launch, &mut self.memory, self.limits).map(|_| ()).map_err(told)
     }
 }

@@ -1,9 +1,12 @@
 //! What a launch on a GPU asks of the launch: threads, programs, tensors with elements.
 
+use crate::compile::Compiled;
+use crate::outcome::meeting;
 use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
 
+const GAVE_UP: &str = "TW-E0615";
 const THREADS: &str = "TW-E0620";
 const PROGRAMS: &str = "TW-E0621";
 const NO_ELEMENTS: &str = "TW-E0622";
@@ -13,8 +16,16 @@ const SHARED: &str = "TW-E0625";
 const LENGTHS: &str = "TW-E0626";
 const BETWEEN: &str = "TW-E0627";
 const MISALIGNED: &str = "TW-E0628";
+const NOT_AT_ONCE: &str = "TW-E0629";
 
 pub const CODES: &[CodePage] = &[
+    CodePage {
+        code: GAVE_UP,
+        title: "all programs came to a barrier, and none of them went on",
+        page: "Programs that meet at a barrier wait for each other for seconds, then give up. Here all came and none learnt of \
+               the others, which no kernel can cause: please report it with the kernel and the GPU. A barrier that some do not \
+               reach is TW-E0305, programs that wait for each other at different ones are TW-E0301.",
+    },
     CodePage {
         code: THREADS,
         title: "a thread block cannot have so many threads",
@@ -71,6 +82,14 @@ pub const CODES: &[CodePage] = &[
         page: "A launch that is made ready once relies on addresses that are multiples of 16 bytes, as every allocation is. \
                Launch with a tensor at that address instead, whose alignment is looked at.",
     },
+    CodePage {
+        code: NOT_AT_ONCE,
+        title: "programs that wait for each other are more than the GPU runs at once",
+        page: "A program that waits at a barrier keeps its place on the GPU. Programs that have no place yet could then never \
+               begin, so a launch of a kernel with `barrier(Scope::Launch)`, or with `barrier(Scope::Cube)` and cubes of more than \
+               one PE, may have no more programs than run at the same time. How many do depends on the threads, the registers and \
+               the shared memory of each: fewer threads (`.threads(128)`) or smaller tiles make room for more.",
+    },
 ];
 
 /// # Errors
@@ -90,6 +109,27 @@ pub(crate) fn programs(grid: Grid) -> Result<u32, Diagnostics> {
         Some(n) if n > 0 && n <= i32::MAX as usize => Ok(n as u32),
         _ => Err(Diagnostic::new(PROGRAMS, format!("a GPU cannot run {grid}")).next("1 to 2147483647 programs").into()),
     }
+}
+/// At a barrier that no program fails to reach.
+pub(crate) fn gave_up(compiled: &Compiled) -> Diagnostics {
+    let (m, d) =
+        (&compiled.module, Diagnostic::new(GAVE_UP, "all programs came to a barrier, and none of them went on"));
+    let d = match compiled.barriers.first() {
+        Some(op) => d.at(m, m.op(*op).loc, "here, or at a later barrier"),
+        None => d,
+    };
+    d.note(meeting::NOTE).next("please report it, with the kernel and the GPU").into()
+}
+/// `most`: programs that run at the same time.
+pub(crate) fn not_at_once(compiled: &Compiled, grid: Grid, most: u32) -> Diagnostics {
+    let (m, threads) = (&compiled.module, compiled.kernel.threads);
+    let message = format!("{grid} wait for each other, and the GPU runs {most} of these programs at once");
+    let d = Diagnostic::new(NOT_AT_ONCE, message).note(format!("a program has {threads} threads"));
+    let d = match compiled.barriers.first() {
+        Some(op) => d.at(m, m.op(*op).loc, "they wait here"),
+        None => d,
+    };
+    d.next(format!("{most} programs or fewer, each with a larger share")).into()
 }
 pub(crate) fn shape_only() -> Diagnostics {
     Diagnostic::new(NO_ELEMENTS, "a tensor of this launch has no elements")

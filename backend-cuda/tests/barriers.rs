@@ -9,7 +9,7 @@ use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::{Grid, LaunchConfig, Ready};
 use tilewright_cuda::emulator::{Emulator, Loaded};
-use tilewright_cuda::launch::{Address, Device, Outcome, Variants, execute};
+use tilewright_cuda::launch::{Address, Ctas, Device, Outcome, Variants, execute};
 use tilewright_cuda::{Compiled, Target};
 
 /// The emulator, with one barrier of each kernel left out.

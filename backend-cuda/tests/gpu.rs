@@ -10,7 +10,7 @@ use tilewright_core::passes::facts::Known;
 use tilewright_core::tensor::Tensor;
 use tilewright_cuda::cache::{Cache, MAX_BYTES};
 use tilewright_cuda::driver::{Gpu, Loaded, Origin};
-use tilewright_cuda::launch::{Address, Bound, Device, Outcome, Variants, bytes_of, execute};
+use tilewright_cuda::launch::{Address, Bound, Ctas, Device, Outcome, Places, Variants, bytes_of, execute};
 use tilewright_cuda::{Compiled, Options, compile};
 
 /// Runs `test` on the first GPU. Without one says so, once and where a test's own output is not caught: CI counts the line.
@@ -55,8 +55,8 @@ fn add(gpu: &Gpu) -> Compiled {
 }
 fn params(kernel: &Loaded, at: [Address; 3], len: usize) -> Vec<u8> {
     let bound = at.map(|at| Bound::View { at, dims: vec![len] });
-    let nowhere = Address(0);
-    bytes_of(&kernel.compiled().abi, &bound, Grid::cubes(1), nowhere, nowhere).unwrap_or_else(|| panic!("parameters"))
+
+    bytes_of(&kernel.compiled().abi, &bound, Grid::cubes(1), Places::default()).unwrap_or_else(|| panic!("parameters"))
 }
 fn ok<T>(result: Result<T, tilewright_core::diag::Diagnostics>) -> T {
     result.unwrap_or_else(|e| panic!("{e}"))
@@ -96,8 +96,9 @@ fn a_recorded_launch_runs_again_at_each_replay_and_events_time_it() {
         // Each launch adds x to y: y = x + y.
         let params = params(&kernel, [x, y, y], len);
         let stream = ok(gpu.new_stream());
-        let graph =
-            ok(gpu.capture(&stream, |stream| (0..5).try_for_each(|_| gpu.launch_on(stream, &kernel, 264, &params))));
+        let graph = ok(gpu.capture(&stream, |stream| {
+            (0..5).try_for_each(|_| gpu.launch_on(stream, &kernel, Ctas::apart(264), &params))
+        }));
         let (begin, end) = (ok(gpu.event()), ok(gpu.event()));
         ok(begin.record(&stream));
         ok(stream.replay(&graph));
@@ -189,8 +190,8 @@ fn a_launch_of_no_blocks_is_refused_with_its_shape() {
     on_gpu(|mut gpu| {
         let kernel = ok(gpu.load(Arc::new(add(&gpu))));
         let params = params(&kernel, [Address(0); 3], 0);
-        assert_eq!(code(gpu.launch_on(gpu.stream(), &kernel, 0, &params)), "TW-E0636");
-        assert_eq!(code(gpu.launch_on(gpu.stream(), &kernel, 1, &params[..8])), "TW-E0636");
+        assert_eq!(code(gpu.launch_on(gpu.stream(), &kernel, Ctas::apart(0), &params)), "TW-E0636");
+        assert_eq!(code(gpu.launch_on(gpu.stream(), &kernel, Ctas::apart(1), &params[..8])), "TW-E0636");
     });
 }
 #[test]

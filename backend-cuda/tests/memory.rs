@@ -316,7 +316,7 @@ fn what_a_launch_over_resident_memory_leaves_is_taken_once() {
         let at = device.alloc(12)?;
         let ready = resident(&mut device, &mut variants, &launch, &[at])?;
         for _ in 0..2 {
-            device.launch(&ready.loaded, ready.programs, &ready.params)?;
+            device.launch(&ready.loaded, ready.ctas, &ready.params)?;
         }
         let (first, second) = (ready.outcome(&mut device)?, ready.outcome(&mut device)?);
         ready.free(&mut device);
@@ -472,7 +472,7 @@ fn positions_beyond_two_thousand_million_elements_are_reached() {
         let launch = Ready { module: Arc::clone(&module), args, config };
         let base = |at: Address| Address(at.0.wrapping_sub(far));
         let ready = resident(&mut device, &mut variants, &launch, &[base(from), base(to)])?;
-        device.launch(&ready.loaded, ready.programs, &ready.params)?;
+        device.launch(&ready.loaded, ready.ctas, &ready.params)?;
         let mut out = vec![0; 16];
         device.read(to, &mut out)?;
         Ok(out)

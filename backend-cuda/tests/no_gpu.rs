@@ -11,7 +11,7 @@ use tilewright_core::passes::facts::Known;
 use tilewright_core::tensor::Tensor;
 use tilewright_cuda::cache::{Cache, MAX_BYTES};
 use tilewright_cuda::driver::{Gpu, Loaded, Origin};
-use tilewright_cuda::launch::Device;
+use tilewright_cuda::launch::{Ctas, Device};
 use tilewright_cuda::{Options, Target, compile};
 
 /// Set in the process that has the stub.
@@ -125,7 +125,7 @@ fn a_refused_launch_and_a_failed_one_are_told_with_their_shape() {
         with_stub(name, &[(call, code)], || {
             let mut gpu = ok(open());
             let kernel = ok(load(&mut gpu));
-            let launched = gpu.launch(&kernel, 9, &[0; 64]);
+            let launched = gpu.launch(&kernel, Ctas::apart(9), &[0; 64]);
             if std::env::var_os("STUB_LAUNCH").is_some() {
                 return says(launched, &["TW-E0636", "copy.tir:", shape]);
             }

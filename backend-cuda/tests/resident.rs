@@ -9,7 +9,7 @@ use tilewright_core::ir::{Module, text};
 use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
 use tilewright_core::tensor::{Resident, Tensor};
 use tilewright_cuda::emulator::{Emulator, Loaded};
-use tilewright_cuda::launch::{Address, Device, Variants, execute};
+use tilewright_cuda::launch::{Address, Ctas, Device, Variants, execute};
 use tilewright_cuda::{Compiled, Target};
 
 /// The emulator, with counts of what it was asked.

@@ -64,7 +64,7 @@ impl Bench {
     /// # Errors
     /// The launch is refused.
     pub fn queue(&self, stream: &Stream, launch: &Queued) -> Result<(), Diagnostics> {
-        self.gpu.launch_on(stream, &launch.loaded, launch.programs, &launch.params)
+        self.gpu.launch_on(stream, &launch.loaded, launch.ctas, &launch.params)
     }
     /// The times of so many runs, one after the other, after one that does not count; shortest first.
     ///

@@ -387,6 +387,8 @@ pub(crate) enum Op {
         id: Src,
         count: Option<Src>,
         waits: bool,
+        /// What all threads get of what each brings.
+        vote: Option<BarVote>,
     },
     BarWarp {
         mask: Src,
@@ -402,6 +404,14 @@ pub(crate) enum Op {
     Trap,
     /// Orders or hints that change no value here.
     Nothing,
+}
+
+/// A vote at a barrier: whether `a` holds in some thread (`any`), or in all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BarVote {
+    pub any: bool,
+    pub d: Pred,
+    pub a: Truth,
 }
 
 #[derive(Clone, Debug)]

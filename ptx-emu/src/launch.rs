@@ -62,6 +62,8 @@ const MOST_BLOCKS: u32 = 1 << 24;
 const TOGETHER: usize = 64;
 /// Rounds in which nothing changes before all blocks are taken to wait for ever.
 const IDLE: u32 = 100_000;
+/// By how much clocks go on in such a round, so that whoever waits no longer than a time gives up.
+const WAITED: u64 = 1 << 28;
 
 /// Runs a launch to its end.
 ///
@@ -187,7 +189,10 @@ fn in_turn(cx: Context<'_>, blocks: &[u32]) -> Result<Ran, Fault> {
             match next.next() {
                 Some(block) => running.push(Cta::new(&cx, *block)),
                 None if running.is_empty() => return Ok(ran),
-                None => idle += 1,
+                None => {
+                    idle += 1;
+                    world.waited += WAITED;
+                }
             }
         } else {
             idle = 0;

@@ -130,6 +130,37 @@ fn sums_of_floats_go_in_the_order_of_the_blocks() {
     assert_eq!(sum(Limits::default()), in_order);
 }
 #[test]
+fn a_vote_at_a_barrier_is_one_of_all_warps() {
+    // Thread 70 of 96 alone, and all but it.
+    let body = "setp.eq.u32 %p0, %r0, 70;\nbar.red.or.pred %p1, 0, %p0;\nbar.red.and.pred %p2, 0, %p0;\n\
+                bar.red.or.pred %p3, 0, 96, !%p0;\nbar.red.and.pred %p4, 0, !%p0;\nselp.b32 %r1, 1, 0, %p1;\n\
+                @%p2 add.u32 %r1, %r1, 2;\n@%p3 add.u32 %r1, %r1, 4;\n@%p4 add.u32 %r1, %r1, 8;\n\
+                mad.wide.u32 %d1, %r0, 4, %d0;\nst.global.u32 [%d1], %r1;";
+    for limits in orders() {
+        let mut args = [Arg::Words(vec![0; 96])];
+        run_with(&kernel(96, 1, body), 1, &mut args, limits).unwrap_or_else(|fault| panic!("{fault}"));
+        let [Arg::Words(words)] = &args else { panic!("a buffer stays one") };
+        assert_eq!(*words, [5; 96]);
+    }
+}
+#[test]
+fn who_waits_for_a_time_gives_up_where_nobody_writes() {
+    // Two blocks poll a word; with a store by the second, the first sees it, whatever its clock says.
+    let poll = "mov.u64 %d1, %clock64;\n$POLL:\nld.acquire.gpu.global.u32 %r1, [%d0];\nsetp.ne.u32 %p0, %r1, 0;\n@%p0 bra $END;\n\
+                mov.u64 %d2, %clock64;\nsub.u64 %d2, %d2, %d1;\nsetp.lt.u64 %p1, %d2, 17179869184;\n@%p1 bra $POLL;\n$END:\n\
+                mov.u32 %r2, %ctaid.x;\nmad.wide.u32 %d3, %r2, 4, %d0;\nadd.u32 %r1, %r1, 1;\nsetp.eq.u32 %p2, %r0, 0;\n\
+                @%p2 st.global.u32 [%d3+4], %r1;";
+    let store = "mov.u32 %r2, %ctaid.x;\nsetp.eq.u32 %p3, %r2, 1;\n@%p3 st.release.gpu.global.u32 [%d0], 1;\n";
+    for (text, seen) in [(poll.to_string(), 1), (store.to_string() + poll, 2)] {
+        for limits in orders() {
+            let mut args = [Arg::Words(vec![0; 3])];
+            run_with(&kernel(32, 1, &text), 2, &mut args, limits).unwrap_or_else(|fault| panic!("{fault}"));
+            let [Arg::Words(words)] = &args else { panic!("a buffer stays one") };
+            assert_eq!(words[1..], [seen; 2]);
+        }
+    }
+}
+#[test]
 fn what_diverges_meets_again() {
     // Each lane takes another number of turns; then all sum up.
     let body = "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\n$L:\nadd.u32 %r2, %r2, %r1;\nadd.u32 %r1, %r1, 1;\nsetp.le.u32 %p0, %r1, %r0;\n\

@@ -93,7 +93,7 @@ stamped! { stamped_6 6 }
 fn kernels_that_differ_are_never_taken_for_each_other() {
     let x = vector(vec![10]);
     let mut y = Tensor::uninit([1]);
-    for (_, mut on) in (0..2).flat_map(|n| targets().map(|t| (n, t))) {
+    for (_, mut on) in (0..2).flat_map(|n| targets().into_iter().map(move |t| (n, t))) {
         let mut value = |launch: fn(&mut Tensor<i32, 1>) -> Launch<'_>| {
             run(launch(&mut y), &mut on);
             y.elements()[0]
@@ -125,18 +125,25 @@ fn numbered(grid: Grid, on: &mut tilewright::Runtime) -> Result<(), String> {
 }
 #[test]
 fn each_program_of_a_grid_runs_once() {
-    let [mut reference, mut sim] = targets();
+    let [mut reference, mut sim] = models();
     for grid in [Grid::cubes(1), Grid::cubes(3).pes(3), Grid::cubes(65_535), Grid::cubes(8192).pes(8)] {
         numbered(grid, &mut reference).unwrap_or_else(|e| panic!("{grid}: {e}"));
     }
     numbered(Grid::cubes(70_000), &mut reference).unwrap_or_else(|e| panic!("{e}"));
     for grid in [Grid::cubes(1), Grid::cubes(3).pes(3), Grid::cubes(16).pes(8), Grid::cubes(1).pes(8).sips(2)] {
         numbered(grid, &mut sim).unwrap_or_else(|e| panic!("{grid}: {e}"));
+        for mut on in gpus() {
+            numbered(grid, &mut on).unwrap_or_else(|e| panic!("{grid}: {e}"));
+        }
+    }
+    // More than a grid's second axis could have.
+    for mut on in gpus() {
+        numbered(Grid::cubes(8750).pes(8), &mut on).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 #[test]
 fn the_largest_grid_of_the_interpreter_runs_each_program_once() {
-    let [mut reference, _] = targets();
+    let [mut reference, _] = models();
     numbered(Grid::cubes(1 << 24), &mut reference).unwrap_or_else(|e| panic!("{e}"));
 }
 
@@ -149,7 +156,7 @@ fn reversed(y: ViewMut<i32, 1>, z: ViewMut<i32, 1>) {
 }
 #[test]
 fn a_barrier_of_all_programs_holds_for_any_grid_that_runs() {
-    let [mut reference, mut sim] = targets();
+    let [mut reference, sim] = models();
     let check = |grid: Grid, on: &mut tilewright::Runtime| {
         let n = grid.num_programs().unwrap_or(0);
         let (mut y, mut z) = (output([n]), output([n]));
@@ -159,11 +166,42 @@ fn a_barrier_of_all_programs_holds_for_any_grid_that_runs() {
     check(Grid::cubes(1), &mut reference);
     check(Grid::cubes(65_536), &mut reference);
     check(Grid::cubes(8_750).pes(8), &mut reference);
-    check(Grid::cubes(16).pes(8), &mut sim);
+    for mut on in gpus().into_iter().chain([sim]) {
+        check(Grid::cubes(1), &mut on);
+        check(Grid::cubes(16).pes(8), &mut on);
+    }
+}
+#[test]
+fn programs_that_meet_and_cannot_all_run_at_once_are_refused_with_how_many_can() {
+    for mut on in gpus() {
+        let (mut y, mut z) = (output([1 << 20]), output([1 << 20]));
+        let told = faults(reversed(&mut y, &mut z).grid(Grid::cubes(1 << 17).pes(8)), &mut on);
+        assert!(told.starts_with("TW-E0629 131072 cubes x 8 PEs wait for each other, and the GPU runs "), "{told}");
+        let most: usize = told.split("runs ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).unwrap_or(0);
+        let (mut y, mut z) = (output([most]), output([most]));
+        run(reversed(&mut y, &mut z).grid(Grid::cubes(most)), &mut on);
+        assert!(z.elements().iter().rev().enumerate().all(|(i, v)| *v as usize == i), "{most}");
+    }
+}
+#[test]
+fn threads_that_a_gpu_does_not_have_are_refused_with_those_it_has() {
+    for mut on in gpus() {
+        let (mut y, mut runs) = (output([8]), Tensor::zeros([8]).placed(Placement::at(0, 0)));
+        for threads in [1, 48, 2048] {
+            let told = faults(number(&mut y, &mut runs).threads(threads), &mut on);
+            assert_eq!(told, format!("TW-E0620 a thread block cannot have {threads} threads"));
+        }
+        let told = faults(number(&mut y, &mut runs).threads(0), &mut on);
+        assert!(told.starts_with("TW-E0505"), "{told}");
+        for threads in [32, 1024] {
+            run(number(&mut y, &mut runs).grid(Grid::cubes(1).pes(8)).threads(threads), &mut on);
+        }
+        assert_eq!((y.elements(), runs.elements()), (&[0, 1, 2, 3, 4, 5, 6, 7][..], &[2; 8][..]));
+    }
 }
 #[test]
 fn threads_are_a_hint_that_changes_no_value_and_none_is_told() {
-    for mut on in targets() {
+    for mut on in models() {
         let (mut y, mut runs) = (output([8]), Tensor::zeros([8]).placed(Placement::at(0, 0)));
         for threads in [1, 48, 256, 1024, 2048] {
             run(number(&mut y, &mut runs).grid(Grid::cubes(1).pes(8)).threads(threads), &mut on);
@@ -175,17 +213,17 @@ fn threads_are_a_hint_that_changes_no_value_and_none_is_told() {
 }
 #[test]
 fn a_grid_that_cannot_run_is_refused_with_the_limit() {
-    let [mut reference, mut sim] = targets();
+    let [mut reference, mut sim] = models();
     for grid in [Grid::cubes(0), Grid::cubes(8).pes(0), Grid::cubes(1).sips(0), Grid::cubes(0).pes(usize::MAX)] {
-        for on in [&mut reference, &mut sim] {
-            assert!(numbered(grid, on).unwrap_err().contains("TW-E0501"), "{grid}");
+        for mut on in targets() {
+            assert!(numbered(grid, &mut on).unwrap_err().contains("TW-E0501"), "{grid}");
         }
     }
     let huge =
         [Grid::cubes(1 << 28).pes(8), Grid::cubes(1 << 61).pes(8), Grid::cubes(usize::MAX), Grid::cubes(1 << 31)];
     for grid in huge {
-        for on in [&mut reference, &mut sim] {
-            assert!(numbered(grid, on).unwrap_err().contains("TW-E0502"), "{grid}");
+        for mut on in targets() {
+            assert!(numbered(grid, &mut on).unwrap_err().contains("TW-E0502"), "{grid}");
         }
     }
     let told = numbered(Grid::cubes((1 << 24) + 1), &mut reference).unwrap_err();
@@ -243,7 +281,7 @@ fn scalars_of_mixed_sizes_arrive_to_the_bit() {
 #[test]
 fn scalars_of_every_type_arrive_to_the_bit() {
     fn check<T: Elem>(patterns: &[u64]) {
-        for (pattern, mut on) in patterns.iter().flat_map(|p| targets().map(|t| (*p, t))) {
+        for (pattern, mut on) in patterns.iter().flat_map(|p| targets().into_iter().map(move |t| (*p, t))) {
             let (mut y, mut z) = (Tensor::uninit([1]), Tensor::uninit([1]));
             let sent = T::from_bits(pattern);
             run(same(sent, 0xC3, &mut y, &mut z), &mut on);

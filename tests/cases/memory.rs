@@ -57,7 +57,7 @@ fn what_lies_outside_reads_as_the_fill_and_keeps_its_bits() {
         let x = tensor([7, 7], (0..N * N).map(make).collect());
         let places = [(0, 0), (-3, -3), (4, 4), (6, 6), (7, 0), (-8, 0), (1 << 20, 0), (0, -1), (i32::MAX, i32::MIN)];
         for ((i, j), limit) in places.iter().flat_map(|p| [0, 1, 5, 8, 1000, -1].map(|l| (*p, l))) {
-            for (fill, mut on) in fills.iter().flat_map(|f| targets().map(|t| (*f, t))) {
+            for (fill, mut on) in fills.iter().flat_map(|f| targets().into_iter().map(move |t| (*f, t))) {
                 let (mut y, mut z) = (Tensor::<T, 2>::uninit([8, 8]), x.clone());
                 run(edge::<T>(&x, &vector(vec![i, j]), fill, limit, &mut y, &mut z), &mut on);
                 let exists = |r: i64, c: i64| (0..N).contains(&r) && (0..N).contains(&c);
@@ -91,11 +91,12 @@ fn outside(x: View<f32, 1>, y: ViewMut<f32, 1>, at: Scalar<i32>) {
 fn a_plain_access_outside_is_one_error_for_the_load_and_one_for_the_store() {
     let x = vector(vec![1.0; 10]);
     for at in [-1, 5, i32::MAX, i32::MIN] {
-        let told = targets().map(|mut on| {
+        let tell = |mut on| {
             let mut y = Tensor::uninit([10]);
             faults(outside(&x, &mut y, at), &mut on)
-        });
-        assert_eq!(told[0], told[1], "{at}");
+        };
+        let told: Vec<String> = targets().into_iter().map(tell).collect();
+        assert!(told.iter().all(|other| *other == told[0]), "{at}: {told:#?}");
         assert_eq!(told[0].lines().count(), 2, "{}", told[0]);
     }
     let mut y = Tensor::uninit([10]);
@@ -122,7 +123,8 @@ fn inset<T: Elem>(x: View<T, 2>, y: ViewMut<T, 2>) {
 #[test]
 fn a_tile_stored_at_an_odd_place_moves_every_element_and_no_neighbour() {
     fn check<T: Elem>(make: fn(usize) -> T) {
-        for (cols, mut on) in [31, 32, 33, 63, 65].into_iter().flat_map(|c| targets().map(|t| (c, t))) {
+        for (cols, mut on) in [31, 32, 33, 63, 65].into_iter().flat_map(|c| targets().into_iter().map(move |t| (c, t)))
+        {
             let x = tensor([32, cols], (0..32 * cols).map(make).collect());
             let mut y = Tensor::<T, 2>::uninit([33, cols]);
             let (untouched, source) = (bits(&y), bits(&x));
@@ -171,7 +173,7 @@ fn arrays_of_any_strides_are_read_and_written_in_their_own_order() {
         a.slice(s![1..1, ..]),
         fortran.view(),
     ];
-    for (view, mut on) in views.iter().flat_map(|v| targets().map(|t| (v, t))) {
+    for (view, mut on) in views.iter().flat_map(|v| targets().into_iter().map(move |t| (v, t))) {
         let x = Tensor::from(*view);
         assert_eq!(x.to_array(), view.to_owned().into_dyn());
         let y = doubled(&x, &mut on);
@@ -195,7 +197,10 @@ fn count<T: Num>(y: ViewMut<T, 1>, one: Scalar<T>, n: Scalar<i32>) {
 fn atomics_round_each_time_and_touch_no_neighbour() {
     fn check<T: Elem + Num>(one: T, zero: T, neighbour: T, programs: usize, want: T) {
         // A NaN with a payload: not what arithmetic makes.
-        for (mut on, grid) in targets().into_iter().zip([Grid::cubes(programs), Grid::cubes(10).pes(5)]) {
+        for mut on in targets() {
+            // As many programs as there are additions, where a launch may have so many.
+            let many = on.target() != tilewright::registry::Target::Sim;
+            let grid = if many { Grid::cubes(programs) } else { Grid::cubes(10).pes(5) };
             let turns = programs / (grid.cubes * grid.pes);
             let mut y = vector(vec![neighbour; 5]).placed(Placement::at(0, 0));
             y.elements_mut()[3] = zero;

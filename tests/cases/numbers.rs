@@ -101,14 +101,15 @@ fn quotients_truncate_as_rusts_do() {
 #[test]
 fn a_quotient_by_zero_is_zero_with_one_error_for_all_elements() {
     let (a, b) = (vector(vec![7, i32::MIN, 0]), vector(vec![0, -1, 0]));
-    let told = targets().map(|mut on| {
+    let tell = |mut on| {
         let (mut q, mut r) = (Tensor::uninit([2, 3]), Tensor::uninit([2, 3]));
         let told = faults(quotients::<i32, 3>(&a, &b, &mut q, &mut r), &mut on);
         assert_eq!(q.elements(), [0, i32::MIN, 0, 0, i32::MIN, 0]);
         assert_eq!(r.elements(), [0; 6]);
         told
-    });
-    assert_eq!(told[0], told[1]);
+    };
+    let told: Vec<String> = targets().into_iter().map(tell).collect();
+    assert!(told.iter().all(|other| *other == told[0]), "{told:#?}");
     assert_eq!(told[0].lines().count(), 4, "{}", told[0]);
     let (mut q, mut r) = (Tensor::uninit([2, 3]), Tensor::uninit([2, 3]));
     let text = quotients::<i32, 3>(&a, &b, &mut q, &mut r).run(&mut targets()[0]).unwrap_err().to_string();

@@ -7,9 +7,29 @@ use tilewright::core_api::passes;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
 
-/// Every target that computes values.
-pub fn targets() -> [Runtime; 2] {
+/// Every target that computes values: a GPU too, where there is one.
+pub fn targets() -> Vec<Runtime> {
+    models().into_iter().chain(gpus()).collect()
+}
+/// Those that run the IR.
+pub fn models() -> [Runtime; 2] {
     [Runtime::reference(), Runtime::sim()]
+}
+/// Those that run PTX.
+pub fn gpus() -> Vec<Runtime> {
+    let emulated = tilewright::registry::Arch::ALL.map(Runtime::ptx_emu);
+    emulated.into_iter().chain(gpu()).collect()
+}
+/// The first GPU; it is opened once.
+#[cfg(feature = "cuda")]
+fn gpu() -> Option<Runtime> {
+    use std::sync::OnceLock;
+    static GPU: OnceLock<Option<tilewright::cuda::Gpu>> = OnceLock::new();
+    GPU.get_or_init(|| tilewright::cuda::Gpu::open(0).ok()).clone().map(Runtime::gpu)
+}
+#[cfg(not(feature = "cuda"))]
+fn gpu() -> Option<Runtime> {
+    None
 }
 
 /// Runs a launch; its faults fail the test.

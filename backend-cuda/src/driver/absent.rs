@@ -2,7 +2,7 @@
 
 use super::codes::NOT_BUILT;
 use crate::compile::Compiled;
-use crate::launch::{Address, Device};
+use crate::launch::{Address, Ctas, Device};
 use crate::target::Target;
 use std::sync::Arc;
 use tilewright_core::diag::{Diagnostic, Diagnostics};
@@ -49,7 +49,10 @@ impl Device for Gpu {
     fn read(&mut self, _: Address, _: &mut [u8]) -> Result<(), Diagnostics> {
         match *self {}
     }
-    fn launch(&mut self, _: &Loaded, _: u32, _: &[u8]) -> Result<(), Diagnostics> {
+    fn at_once(&mut self, _: &Loaded) -> Result<u32, Diagnostics> {
+        match *self {}
+    }
+    fn launch(&mut self, _: &Loaded, _: Ctas, _: &[u8]) -> Result<(), Diagnostics> {
         match *self {}
     }
 }

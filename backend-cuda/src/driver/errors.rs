@@ -20,7 +20,7 @@ pub struct Launched {
 }
 impl fmt::Display for Launched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { blocks, threads, shared_bytes } = self.shape;
+        let Shape { blocks, threads, shared_bytes, .. } = self.shape;
         let plural = if blocks == 1 { "" } else { "s" };
         write!(f, "`{}`: {blocks} block{plural} x {threads} threads", self.kernel.module.name)?;
         if shared_bytes > 0 { write!(f, ", {shared_bytes} bytes of shared memory a block") } else { Ok(()) }

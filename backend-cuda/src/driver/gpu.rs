@@ -7,7 +7,7 @@ use super::raw::{self, Context, Function, Properties, Shape};
 use super::stream::{Event, Graph, Stream};
 use crate::cache::{Cache, Key};
 use crate::compile::Compiled;
-use crate::launch::{Address, Device};
+use crate::launch::{Address, Ctas, Device};
 use crate::target::Target;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,9 +70,9 @@ impl Loaded {
     pub fn spilled_bytes(&self) -> u32 {
         self.0.function.local_bytes
     }
-    fn launched(&self, programs: u32) -> Launched {
-        let kernel = &self.0.compiled.kernel;
-        let shape = Shape { blocks: programs, threads: kernel.threads, shared_bytes: kernel.shared_bytes };
+    fn launched(&self, ctas: Ctas) -> Launched {
+        let (kernel, Ctas { count: blocks, together }) = (&self.0.compiled.kernel, ctas);
+        let shape = Shape { blocks, threads: kernel.threads, shared_bytes: kernel.shared_bytes, together };
         Launched { kernel: self.0.compiled.clone(), shape }
     }
 }
@@ -155,14 +155,14 @@ impl Gpu {
     /// # Errors
     /// The driver failed.
     pub fn blocks_per_sm(&self, kernel: &Loaded) -> Result<u32, Diagnostics> {
-        self.state.told(kernel.0.function.blocks_per_sm(kernel.launched(1).shape))
+        self.state.told(kernel.0.function.blocks_per_sm(kernel.launched(Ctas::apart(1)).shape))
     }
-    /// Queues a launch of `programs` thread blocks; `params` is copied. Failures of the kernel show at the next wait.
+    /// Queues a launch; `params` is copied. Failures of the kernel show at the next wait.
     ///
     /// # Errors
     /// The launch is refused, or something failed earlier.
-    pub fn launch_on(&self, stream: &Stream, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
-        let launched = kernel.launched(programs);
+    pub fn launch_on(&self, stream: &Stream, kernel: &Loaded, ctas: Ctas, params: &[u8]) -> Result<(), Diagnostics> {
+        let launched = kernel.launched(ctas);
         match kernel.0.function.launch(&stream.raw, launched.shape, params) {
             Ok(()) => {
                 stream.recorded(kernel, &launched);
@@ -280,8 +280,11 @@ impl Device for Gpu {
     fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
         self.stream.read(at, bytes)
     }
-    fn launch(&mut self, kernel: &Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
-        self.launch_on(&self.stream, kernel, programs, params)
+    fn at_once(&mut self, kernel: &Loaded) -> Result<u32, Diagnostics> {
+        Ok(self.blocks_per_sm(kernel)? * self.properties().sms)
+    }
+    fn launch(&mut self, kernel: &Loaded, ctas: Ctas, params: &[u8]) -> Result<(), Diagnostics> {
+        self.launch_on(&self.stream, kernel, ctas, params)
     }
     fn wait(&mut self) -> Result<(), Diagnostics> {
         self.stream.synchronize()?;

@@ -38,7 +38,7 @@ fn kernel() -> Arc<Compiled> {
     Arc::new(compile(&module, &options).unwrap_or_else(|e| panic!("{e}")))
 }
 fn launched(blocks: u32) -> Launched {
-    Launched { kernel: kernel(), shape: Shape { blocks, threads: 128, shared_bytes: 4096 } }
+    Launched { kernel: kernel(), shape: Shape { blocks, threads: 128, shared_bytes: 4096, together: false } }
 }
 
 #[test]

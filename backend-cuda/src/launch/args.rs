@@ -31,8 +31,16 @@ impl Bound {
     }
 }
 
+/// Where a kernel leaves what it has to say besides values, and where its programs meet; 0 where it does neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    pub records: Address,
+    pub prints: Address,
+    pub meeting: Address,
+}
+
 /// The block; `None` if an argument is not what its parameter asks for, which a traced launch rules out.
-pub fn bytes_of(abi: &Abi, args: &[Bound], grid: Grid, records: Address, prints: Address) -> Option<Vec<u8>> {
+pub fn bytes_of(abi: &Abi, args: &[Bound], grid: Grid, places: Places) -> Option<Vec<u8>> {
     let mut out = vec![0; abi.bytes() as usize];
     for (offset, item) in &abi.fields {
         let view = |param: u32| args.get(param as usize).and_then(Bound::view);
@@ -42,8 +50,9 @@ pub fn bytes_of(abi: &Abi, args: &[Bound], grid: Grid, records: Address, prints:
             Item::Stride { param, axis } => view(param)?.1.get(axis as usize + 1..)?.iter().product::<usize>() as u64,
             Item::Scalar { param, .. } => args.get(param as usize).and_then(Bound::bits)?,
             Item::NumPes => grid.pes as u64,
-            Item::Records => records.0,
-            Item::Prints => prints.0,
+            Item::Records => places.records.0,
+            Item::Prints => places.prints.0,
+            Item::Meeting => places.meeting.0,
             Item::Never => u64::MAX,
         };
         let (at, bytes) = (*offset as usize, item.bytes() as usize);

@@ -5,10 +5,37 @@ use crate::compile::Compiled;
 use crate::target::Target;
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
+use tilewright_core::ir::ops::Scope;
+use tilewright_core::ir::{Op, OpId};
+use tilewright_core::launch::Grid;
 
 /// A place in a device's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(pub u64);
+
+/// The CTAs of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ctas {
+    pub count: u32,
+    /// They wait for each other, so that all of them have to run at the same time.
+    pub together: bool,
+}
+
+impl Ctas {
+    /// Of a kernel whose programs wait for nobody.
+    pub fn apart(count: u32) -> Ctas {
+        Ctas { count, together: false }
+    }
+    /// Of a kernel in a grid of this many programs.
+    pub fn of(compiled: &Compiled, grid: Grid, count: u32) -> Ctas {
+        let m = &compiled.module;
+        let meets = |op: &OpId| match &m.op(*op).op {
+            Op::Barrier(o) => o.scope == Scope::Launch || grid.pes > 1,
+            _ => false,
+        };
+        Ctas { count, together: count > 1 && compiled.barriers.iter().any(meets) }
+    }
+}
 
 /// Runs compiled kernels on its own memory.
 pub trait Device {
@@ -41,11 +68,16 @@ pub trait Device {
     /// # Errors
     /// The device failed, perhaps in an earlier launch.
     fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics>;
-    /// Runs `programs` CTAs, or begins to: what is read afterwards is what they wrote.
+    /// CTAs of the kernel that can run at the same time.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn at_once(&mut self, kernel: &Self::Loaded) -> Result<u32, Diagnostics>;
+    /// Runs the CTAs, or begins to: what is read afterwards is what they wrote.
     ///
     /// # Errors
     /// The launch is refused or fails.
-    fn launch(&mut self, kernel: &Self::Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics>;
+    fn launch(&mut self, kernel: &Self::Loaded, ctas: Ctas, params: &[u8]) -> Result<(), Diagnostics>;
     /// Waits for launches that may still run.
     ///
     /// # Errors

@@ -1,13 +1,14 @@
 //! One launch over host tensors: their bytes go to the device, the kernel runs, what it wrote comes back.
 
 use super::args::{Bound, bytes_of};
-use super::device::{Address, Device};
+use super::device::{Address, Ctas, Device};
 use super::observed::Observed;
 use super::variants::Variants;
+use crate::compile::Compiled;
 use crate::launch_errors as errors;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::interp::Printed;
-use tilewright_core::launch::{Arg, Ready};
+use tilewright_core::launch::{Arg, Grid, Ready};
 use tilewright_core::tensor::AnyTensor;
 
 /// What a run tells besides the values in its tensors.
@@ -40,10 +41,49 @@ pub fn execute<D: Device>(
     variants: &mut Variants<D::Loaded>,
     launch: Ready<'_>,
 ) -> Result<Outcome, Diagnostics> {
-    let programs = errors::programs(launch.config.grid)?;
-    let (compiled, loaded) = variants.get(device, &launch)?;
     let grid = launch.config.grid;
-    let mut held = Held { device, buffers: Vec::new(), observed: None };
+    let programs = errors::programs(grid)?;
+    let (compiled, loaded) = variants.get(device, &launch)?;
+    let ctas = ctas(device, &compiled, &loaded, (grid, programs))?;
+    let observed = variants.observed(device, &compiled, ctas)?;
+    let done = on_device(device, (&compiled, &loaded), launch, ctas, observed);
+    let outcome = done.and_then(|()| observed.take(device, &compiled, grid));
+    if outcome.is_err() {
+        variants.forget(device, &compiled);
+    }
+    outcome
+}
+
+/// The launch's CTAs, if they can run.
+///
+/// # Errors
+/// They wait for each other, and are more than run at the same time.
+pub(super) fn ctas<D: Device>(
+    device: &mut D,
+    compiled: &Compiled,
+    loaded: &D::Loaded,
+    (grid, programs): (Grid, u32),
+) -> Result<Ctas, Diagnostics> {
+    let ctas = Ctas::of(compiled, grid, programs);
+    if ctas.together {
+        let most = device.at_once(loaded)?;
+        if programs > most {
+            return Err(errors::not_at_once(compiled, grid, most));
+        }
+    }
+    Ok(ctas)
+}
+
+/// Runs a launch to its end, or to its queue where nothing comes back to the host.
+fn on_device<D: Device>(
+    device: &mut D,
+    (compiled, loaded): (&Compiled, &D::Loaded),
+    launch: Ready<'_>,
+    ctas: Ctas,
+    observed: Observed,
+) -> Result<(), Diagnostics> {
+    let grid = launch.config.grid;
+    let mut held = Held { device, buffers: Vec::new() };
     let mut bound = Vec::new();
     for arg in &launch.args {
         bound.push(match arg {
@@ -53,11 +93,8 @@ pub fn execute<D: Device>(
         });
     }
     check_shared(&launch.args)?;
-    let observed = Observed::new(held.device, &compiled)?;
-    held.observed = Some(observed);
-    let Observed { records, prints } = observed;
-    let params = bytes_of(&compiled.abi, &bound, grid, records, prints).ok_or_else(errors::arguments)?;
-    held.device.launch(&loaded, programs, &params)?;
+    let params = bytes_of(&compiled.abi, &bound, grid, observed.places).ok_or_else(errors::arguments)?;
+    held.device.launch(loaded, ctas, &params)?;
     // What lies on the device alone need not be waited for: a failure shows when it is asked for.
     if !held.buffers.is_empty() {
         held.device.wait()?;
@@ -72,7 +109,7 @@ pub fn execute<D: Device>(
             t.unwritten = Default::default();
         }
     }
-    observed.take(held.device, &compiled, grid)
+    Ok(())
 }
 
 /// Tensors on a device can be one memory, which Rust's borrows do not see: what a kernel writes must be nothing else's.
@@ -101,7 +138,6 @@ fn check_shared(args: &[Arg<'_>]) -> Result<(), Diagnostics> {
 struct Held<'d, D: Device> {
     device: &'d mut D,
     buffers: Vec<Address>,
-    observed: Option<Observed>,
 }
 impl<D: Device> Held<'_, D> {
     /// Where the tensor lies on the device, or goes to.
@@ -136,9 +172,6 @@ impl<D: Device> Drop for Held<'_, D> {
     fn drop(&mut self) {
         for at in self.buffers.drain(..) {
             self.device.free(at);
-        }
-        if let Some(observed) = self.observed.take() {
-            observed.free(self.device);
         }
     }
 }

@@ -13,10 +13,10 @@ mod observed;
 mod resident;
 mod variants;
 
-pub use args::{Bound, bytes_of};
+pub use args::{Bound, Places, bytes_of};
 pub use class::Class;
 pub use compiled::compile_for;
-pub use device::{Address, Device};
+pub use device::{Address, Ctas, Device};
 pub use host::{Outcome, execute};
 pub use resident::{Resident, resident};
 pub use variants::{DEFAULT_THREADS, Variants};

@@ -1,61 +1,90 @@
-//! The buffers in which a kernel leaves what went wrong and what it printed.
+//! The memory in which a kernel leaves what went wrong and what it printed, and in which its programs meet.
 
-use super::device::{Address, Device};
+use super::args::Places;
+use super::device::{Address, Ctas, Device};
 use super::host::Outcome;
 use crate::compile::Compiled;
-use crate::outcome::{Slot, prints, records_of};
+use crate::launch_errors as errors;
+use crate::outcome::{Slot, meeting, prints, records_of};
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::stall::Scene;
-use tilewright_core::interp::{Printed, record_fault};
+use tilewright_core::interp::stall::{self, Scene};
+use tilewright_core::interp::{Printed, Record, RecordKind, record_fault};
 use tilewright_core::launch::Grid;
 
-/// For the launches of one kernel, one after the other. What a kernel does not need is at address 0.
+/// For the launches of one kernel, one after the other. It is read and cleared as far as launches have used it.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
-    pub records: Address,
-    pub prints: Address,
+    pub places: Places,
+    /// Bytes where programs meet.
+    meeting: u64,
 }
 
 impl Observed {
+    /// For launches of so many CTAs or fewer.
+    ///
     /// # Errors
     /// Out of memory.
-    pub fn new<D: Device>(device: &mut D, compiled: &Compiled) -> Result<Observed, Diagnostics> {
-        let mut room = |bytes: u64| if bytes == 0 { Ok(Address(0)) } else { device.alloc(bytes) };
-        let records = room(records_bytes(compiled) as u64)?;
+    pub fn new<D: Device>(device: &mut D, compiled: &Compiled, ctas: Ctas) -> Result<Observed, Diagnostics> {
         let lines = if compiled.prints.is_empty() { 0 } else { 8 * (prints::COUNTERS + prints::ROOM) };
-        let observed = Observed { records, prints: room(lines)? };
-        observed.clear(device, compiled)?;
-        Ok(observed)
+        let meeting = if compiled.barriers.is_empty() { 0 } else { meeting::bytes(ctas.count) };
+        let mut observed = Observed { places: Places::default(), meeting };
+        let made = observed.alloc(device, records_bytes(compiled) as u64, lines).and_then(|()| {
+            observed.clear_records(device, compiled)?;
+            observed.clear_lines(device, compiled)?;
+            observed.clear_meeting(device)
+        });
+        match made {
+            Ok(()) => Ok(observed),
+            Err(why) => {
+                observed.free(device);
+                Err(why)
+            }
+        }
     }
-    /// What launches left since the buffers were cleared, which they are then.
+    fn alloc<D: Device>(&mut self, device: &mut D, records: u64, lines: u64) -> Result<(), Diagnostics> {
+        let mut room = |bytes: u64| if bytes == 0 { Ok(Address(0)) } else { device.alloc(bytes) };
+        self.places.records = room(records)?;
+        self.places.prints = room(lines)?;
+        self.places.meeting = room(self.meeting)?;
+        Ok(())
+    }
+    /// Whether launches of so many CTAs have room.
+    pub fn fits(&self, ctas: Ctas) -> bool {
+        self.meeting == 0 || self.meeting >= meeting::bytes(ctas.count)
+    }
+    /// What launches left since the last call.
     ///
     /// # Errors
     /// The device failed, perhaps in a launch.
     pub fn take<D: Device>(&self, device: &mut D, compiled: &Compiled, grid: Grid) -> Result<Outcome, Diagnostics> {
         let scene = Scene { module: &compiled.module, grid };
         let mut out = Outcome::default();
-        if !compiled.slots.is_empty() {
-            let mut noted = vec![0; records_bytes(compiled)];
-            device.read(self.records, &mut noted)?;
-            records_of(&compiled.slots, &noted).iter().for_each(|record| out.errors.push(record_fault(scene, record)));
-        }
+        let records = self.records(device, compiled)?;
         if !compiled.prints.is_empty() {
             out.prints = self.lines(device, compiled, scene)?;
         }
-        self.clear(device, compiled)?;
+        // Who waits for a program that a fault of its own stopped is not to blame.
+        let stopped = records.iter().any(|record| record.kind == RecordKind::LoopStep);
+        let stalled = self.stalled(device, compiled, scene)?;
+        records.iter().for_each(|record| out.errors.push(record_fault(scene, record)));
+        out.errors.0.extend(if stopped { Vec::new() } else { stalled.0 });
         Ok(out)
     }
     pub fn free<D: Device>(self, device: &mut D) {
-        [self.records, self.prints].into_iter().filter(|at| at.0 != 0).for_each(|at| device.free(at));
+        let Places { records, prints, meeting } = self.places;
+        [records, prints, meeting].into_iter().filter(|at| at.0 != 0).for_each(|at| device.free(at));
     }
-    fn clear<D: Device>(&self, device: &mut D, compiled: &Compiled) -> Result<(), Diagnostics> {
-        if !compiled.slots.is_empty() {
-            device.write(self.records, &vec![0; records_bytes(compiled)])?;
+    fn records<D: Device>(&self, device: &mut D, compiled: &Compiled) -> Result<Vec<Record>, Diagnostics> {
+        if compiled.slots.is_empty() {
+            return Ok(Vec::new());
         }
-        if !compiled.prints.is_empty() {
-            device.write(self.prints, &[0; 8 * prints::COUNTERS as usize])?;
+        let mut noted = vec![0; records_bytes(compiled)];
+        device.read(self.places.records, &mut noted)?;
+        let records = records_of(&compiled.slots, &noted);
+        if !records.is_empty() {
+            self.clear_records(device, compiled)?;
         }
-        Ok(())
+        Ok(records)
     }
     fn lines<D: Device>(
         &self,
@@ -64,14 +93,52 @@ impl Observed {
         scene: Scene<'_>,
     ) -> Result<Vec<Printed>, Diagnostics> {
         let mut counters = [0; 8 * prints::COUNTERS as usize];
-        device.read(self.prints, &mut counters)?;
+        device.read(self.places.prints, &mut counters)?;
         let counter = |i: usize| counters.as_chunks::<8>().0.get(i).map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        if counter(0) == 0 {
+            return Ok(Vec::new());
+        }
         let mut lines = vec![0; 8 * counter(0).min(prints::ROOM) as usize];
-        device.read(Address(self.prints.0 + counters.len() as u64), &mut lines)?;
+        device.read(Address(self.places.prints.0 + counters.len() as u64), &mut lines)?;
+        self.clear_lines(device, compiled)?;
         Ok(prints::lines_of(scene, &compiled.prints, counter(1), &lines))
+    }
+    /// Programs that waited in vain, in the words of the interpreter.
+    fn stalled<D: Device>(
+        &self,
+        device: &mut D,
+        compiled: &Compiled,
+        scene: Scene<'_>,
+    ) -> Result<Diagnostics, Diagnostics> {
+        if self.meeting == 0 {
+            return Ok(Diagnostics::default());
+        }
+        let mut line = [0; 8];
+        device.read(self.places.meeting, &mut line)?;
+        if meeting::gave_up(&line) == 0 {
+            return Ok(Diagnostics::default());
+        }
+        let mut area = vec![0; self.meeting as usize];
+        device.read(self.places.meeting, &mut area)?;
+        self.clear_meeting(device)?;
+        let mut told = stall::report(scene, &meeting::waiting(scene.module, &compiled.barriers, &area));
+        told.0.iter_mut().for_each(|d| d.notes.push(meeting::NOTE.to_string()));
+        Ok(if told.0.is_empty() { errors::gave_up(compiled) } else { told })
+    }
+    fn clear_records<D: Device>(&self, device: &mut D, compiled: &Compiled) -> Result<(), Diagnostics> {
+        zeros(device, self.places.records, records_bytes(compiled) as u64)
+    }
+    fn clear_lines<D: Device>(&self, device: &mut D, compiled: &Compiled) -> Result<(), Diagnostics> {
+        zeros(device, self.places.prints, if compiled.prints.is_empty() { 0 } else { 8 * prints::COUNTERS })
+    }
+    fn clear_meeting<D: Device>(&self, device: &mut D) -> Result<(), Diagnostics> {
+        zeros(device, self.places.meeting, self.meeting)
     }
 }
 
+fn zeros<D: Device>(device: &mut D, at: Address, bytes: u64) -> Result<(), Diagnostics> {
+    if bytes == 0 { Ok(()) } else { device.write(at, &vec![0; bytes as usize]) }
+}
 fn records_bytes(compiled: &Compiled) -> usize {
     compiled.slots.len() * Slot::BYTES as usize
 }

@@ -2,8 +2,8 @@
 
 use super::args::{Bound, bytes_of};
 use super::class::ALIGNED;
-use super::device::{Address, Device};
-use super::host::Outcome;
+use super::device::{Address, Ctas, Device};
+use super::host::{Outcome, ctas};
 use super::observed::Observed;
 use super::variants::Variants;
 use crate::compile::Compiled;
@@ -12,13 +12,12 @@ use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::launch::{Arg, Grid, Ready};
 
-/// All that a device needs to run one launch.
+/// All that a device needs to run one launch. Launches of it run one after the other: on one stream, or with a wait between.
 #[derive(Debug)]
 pub struct Resident<L> {
     pub compiled: Arc<Compiled>,
     pub loaded: Arc<L>,
-    /// CTAs.
-    pub programs: u32,
+    pub ctas: Ctas,
     /// The parameter block.
     pub params: Vec<u8>,
     grid: Grid,
@@ -33,7 +32,7 @@ impl<L> Resident<L> {
     pub fn outcome<D: Device<Loaded = L>>(&self, device: &mut D) -> Result<Outcome, Diagnostics> {
         self.observed.take(device, &self.compiled, self.grid)
     }
-    /// Frees what a kernel's records and lines take on the device.
+    /// Frees what a kernel's records, lines and barriers take on the device.
     pub fn free<D: Device<Loaded = L>>(self, device: &mut D) {
         self.observed.free(device);
     }
@@ -66,7 +65,14 @@ pub fn resident<D: Device>(
             Arg::ViewMut(t) => view(&t.dims),
         })
         .collect();
-    let observed = Observed::new(device, &compiled)?;
-    let params = bound.and_then(|bound| bytes_of(&compiled.abi, &bound, grid, observed.records, observed.prints));
-    Ok(Resident { params: params.ok_or_else(errors::arguments)?, compiled, loaded, programs, grid, observed })
+    let bound = bound.ok_or_else(errors::arguments)?;
+    let ctas = ctas(device, &compiled, &loaded, (grid, programs))?;
+    let observed = Observed::new(device, &compiled, ctas)?;
+    match bytes_of(&compiled.abi, &bound, grid, observed.places) {
+        Some(params) => Ok(Resident { params, compiled, loaded, ctas, grid, observed }),
+        None => {
+            observed.free(device);
+            Err(errors::arguments())
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //! alone: nothing of the module is looked at, and nothing is allocated.
 
 use super::class::{Class, alignment};
-use super::device::Device;
+use super::device::{Ctas, Device};
+use super::observed::Observed;
 use crate::compile::{Compiled, Options, compile};
 use crate::launch_errors as errors;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -25,10 +26,12 @@ pub struct Variants<L> {
     of: FxHashMap<Key, Variant<L>>,
     /// By a hash of their numbers.
     launches: FxHashMap<u64, Seen<L>>,
+    /// By the place of a compiled kernel, which `of` keeps alive.
+    observed: FxHashMap<usize, Observed>,
 }
 impl<L> Default for Variants<L> {
     fn default() -> Self {
-        Variants { of: FxHashMap::default(), launches: FxHashMap::default() }
+        Variants { of: FxHashMap::default(), launches: FxHashMap::default(), observed: FxHashMap::default() }
     }
 }
 
@@ -138,6 +141,29 @@ impl<L> Variants<L> {
         self.launches.insert(hash, seen);
         Ok((variant.compiled, variant.loaded))
     }
+    /// What launches of a kernel write besides values: made for the first, kept for later ones.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn observed<D: Device<Loaded = L>>(
+        &mut self,
+        device: &mut D,
+        compiled: &Arc<Compiled>,
+        ctas: Ctas,
+    ) -> Result<Observed, Diagnostics> {
+        match self.observed.get(&(Arc::as_ptr(compiled) as usize)) {
+            Some(observed) if observed.fits(ctas) => return Ok(*observed),
+            Some(_) | None => self.forget(device, compiled),
+        }
+        let observed = Observed::new(device, compiled, ctas)?;
+        self.observed.insert(Arc::as_ptr(compiled) as usize, observed);
+        Ok(observed)
+    }
+    /// Nothing is known of what is in the memory that `observed` gave.
+    pub(super) fn forget<D: Device<Loaded = L>>(&mut self, device: &mut D, compiled: &Arc<Compiled>) {
+        let known = self.observed.remove(&(Arc::as_ptr(compiled) as usize));
+        known.into_iter().for_each(|observed| observed.free(device));
+    }
     /// By what divides the launch's numbers, and by the checks that fail for them.
     fn find<D: Device<Loaded = L>>(&mut self, device: &mut D, launch: &Ready<'_>) -> Result<Variant<L>, Diagnostics> {
         let threads = launch.config.threads.unwrap_or(DEFAULT_THREADS);
@@ -166,6 +192,8 @@ impl<L> Variants<L> {
         let variant = Variant { module: module.clone(), compiled, loaded };
         if self.of.len() >= MAX_KEPT {
             self.of.clear();
+            self.launches.clear();
+            self.observed.drain().for_each(|(_, observed)| observed.free(device));
         }
         self.of.insert(key.clone(), variant.clone());
         Ok(variant)

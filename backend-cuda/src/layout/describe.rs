@@ -52,7 +52,7 @@ pub fn describe(compiled: &Compiled) -> String {
         let (writes, reads): (Vec<_>, Vec<_>) = mine.partition(|(_, touch)| touch.writes);
         let _ = writeln!(out, "  {bytes} bytes at {offset}: {} stores, {} loads", writes.len(), reads.len());
     }
-    let barriers = lines.iter().filter(|line| matches!(line.inst.op, Op::Bar)).count();
+    let barriers = lines.iter().filter(|line| matches!(line.inst.op, Op::Bar | Op::BarOr { .. })).count();
     let _ = writeln!(out, "barriers: {barriers}");
     out
 }

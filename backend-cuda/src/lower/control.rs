@@ -38,6 +38,11 @@ impl Lower<'_> {
         let ty = held(m.ty(*index).elem());
         let (lo, hi) = (self.scalar(o.range.lo).map_err(at)?, self.scalar(o.range.hi).map_err(at)?);
         let step = o.range.step.map_or(Ok(Src::Imm(1)), |step| self.scalar(step)).map_err(at)?;
+        if let Some(by) = o.range.step
+            && !self.prover.facts().get(m, by).is_some_and(|fact| fact.lo > 0)
+        {
+            self.counts_up(id, ty, step).map_err(at)?;
+        }
         self.await_all_copies();
         let counter = self.body.mov(bits(ty), lo);
         self.values[index.index()] = Some(Held::Scalar(counter.into()));

@@ -5,9 +5,10 @@
 //! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place,
 //! by family in `arith.rs`, `divide.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
 //! `memory`: loads, stores, atomics. `dot`: products; `panels`: their operands in shared memory. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`,
-//! `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths.
+//! `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths. `barrier.rs`: barriers between programs.
 
 mod arith;
+mod barrier;
 mod bits;
 mod cast;
 mod compare;
@@ -79,6 +80,8 @@ struct Lower<'m> {
     slots: Vec<Slot>,
     /// The ops that print, as lines number them.
     prints: Vec<OpId>,
+    /// The barriers between programs, as who gives up at one numbers them.
+    barriers: Vec<OpId>,
     /// The op that is being lowered.
     current: OpId,
     moves: Vec<Move>,
@@ -100,6 +103,7 @@ pub struct Lowered {
     pub abi: Abi,
     pub slots: Vec<Slot>,
     pub prints: Vec<OpId>,
+    pub barriers: Vec<OpId>,
     pub layouts: Layouts,
     pub moves: Vec<Move>,
     pub plan: Plan,
@@ -147,6 +151,7 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         combining: false,
         slots: Vec::new(),
         prints: Vec::new(),
+        barriers: Vec::new(),
     };
     cx.region(m.body)?;
     cx.body.emit(PtxOp::Ret);
@@ -163,7 +168,8 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         offsets: plan.offsets.clone(),
         body: cx.body,
     };
-    Ok(Lowered { kernel, abi: cx.abi, slots: cx.slots, prints: cx.prints, layouts: cx.layouts, moves: cx.moves, plan })
+    let Lower { abi, slots, prints, barriers, layouts, moves, .. } = cx;
+    Ok(Lowered { kernel, abi, slots, prints, barriers, layouts, moves, plan })
 }
 
 /// By parameter: whether some op writes it.
@@ -280,8 +286,9 @@ impl Lower<'_> {
             Op::Rows(o) => self.rows(id, o),
 
             Op::Dot(o) => self.dot(id, o),
+            Op::Barrier(o) => self.barrier(id, o.scope),
 
-            Op::Send(_) | Op::Recv(_) | Op::Barrier(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
+            Op::Send(_) | Op::Recv(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
         };
         done.map_err(|fault| fault.diagnostic(m, id).into())
     }

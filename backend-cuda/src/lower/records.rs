@@ -118,6 +118,28 @@ impl Lower<'_> {
             Ok(())
         })
     }
+    /// Notes a loop whose step is below 1, and ends the program there.
+    pub(super) fn counts_up(&mut self, id: OpId, ty: Ty, step: Src) -> Done {
+        let pred = self.body.setp(Cmp::Gt, ty, step, Src::Imm(0));
+        let rest = self.unless(pred, true);
+        self.rarely(rest, |cx| {
+            let skip = cx.unless_first_thread();
+            let slot = cx.slot(Slot { op: id, kind: RecordKind::LoopStep, place: Place::View { rank: 1 } });
+            let one = cx.body.mov(Ty::B64, Src::Imm(1));
+            cx.count(&slot, one);
+            let wide = match (step, ty) {
+                (Src::Reg(reg), Ty::S64 | Ty::U64) => reg,
+                (Src::Reg(reg), _) => cx.body.cvt(Ty::S64, ty, reg),
+                (imm @ Src::Imm(_), _) => cx.body.mov(Ty::B64, imm),
+            };
+            let halves = [cx.body.fresh(Ty::B32), cx.body.fresh(Ty::B32)];
+            cx.body.emit(PtxOp::Unpack { ty: Ty::B64, d: halves.to_vec(), a: wide });
+            cx.first(&slot, &halves, skip);
+            cx.body.emit(PtxOp::Label(skip));
+            cx.body.emit(PtxOp::Ret);
+            Ok(())
+        })
+    }
     fn note_one(&mut self, id: OpId, kind: RecordKind, skip: Label) {
         let slot = self.slot(Slot { op: id, kind, place: Place::Nowhere });
         let one = self.body.mov(Ty::B64, Src::Imm(1));

@@ -217,6 +217,12 @@ impl Body {
         self.emit(Op::Special { d, from });
         d
     }
+    /// Cycles of the SM, read each time.
+    pub fn clock(&mut self) -> Reg {
+        let d = self.fresh(Ty::U64);
+        self.emit(Op::Special { d, from: Special::Clock });
+        d
+    }
     pub fn mov(&mut self, ty: Ty, a: impl Into<Src>) -> Reg {
         let d = self.fresh(ty);
         self.emit(Op::Mov { ty, d, a: a.into() });

@@ -127,7 +127,7 @@ names! {
 names! {
     /// Read-only registers of a thread.
     Special {
-        TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x",
+        TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x", Clock = "%clock64",
     }
 }
 
@@ -280,6 +280,20 @@ pub enum Op {
         a: Src,
         b: Option<Src>,
     },
+    /// An atomic that publishes to the device what this thread and, by a barrier before, its CTA has done.
+    AtomRelease {
+        op: Atomic,
+        ty: Ty,
+        d: Reg,
+        at: Addr,
+        a: Src,
+    },
+    /// A load from global memory that learns what whoever wrote the value had published with it.
+    LdAcquire {
+        ty: Ty,
+        d: Reg,
+        at: Addr,
+    },
     /// An L2 policy that drops lines first.
     EvictFirst {
         d: Reg,
@@ -321,6 +335,11 @@ pub enum Op {
     },
     /// All threads of the CTA, ordering their memory.
     Bar,
+    /// The same; all of them get whether `a` holds in one of them.
+    BarOr {
+        d: Reg,
+        a: Reg,
+    },
     /// `uniform`: all lanes of a warp go the same way.
     Bra {
         to: Label,

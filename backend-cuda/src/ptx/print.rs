@@ -146,6 +146,10 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
             write!(out, "atom.{}.{}.{ty} {d}, {}, {}", space_name(*space), op.text(), addr(*at), src(*ty, *a))?;
             b.map_or(Ok(()), |b| write!(out, ", {}", src(*ty, b)))
         }
+        Op::AtomRelease { op, ty, d, at, a } => {
+            write!(out, "atom.release.gpu.global.{}.{ty} {d}, {}, {}", op.text(), addr(*at), src(*ty, *a))
+        }
+        Op::LdAcquire { ty, d, at } => write!(out, "ld.acquire.gpu.global.{ty} {d}, {}", addr(*at)),
         Op::EvictFirst { d } => write!(out, "createpolicy.fractional.L2::evict_first.b64 {d}, 1.0"),
         Op::Shfl { mode, d, a, b, clamp } => {
             write!(out, "shfl.sync.{}.b32 {d}, {a}, {}, {clamp:#x}, -1", mode.text(), src(Ty::B32, *b))
@@ -166,6 +170,7 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
         Op::CopyCommit => write!(out, "cp.async.commit_group"),
         Op::CopyWait { keep, .. } => write!(out, "cp.async.wait_group {keep}"),
         Op::Bar => write!(out, "bar.sync 0"),
+        Op::BarOr { d, a } => write!(out, "bar.red.or.pred {d}, 0, {a}"),
         Op::Bra { to, uniform } => write!(out, "bra{} $L{}", if *uniform { ".uni" } else { "" }, to.0),
         Op::Label(label) => write!(out, "$L{}:", label.0),
         Op::Ret => write!(out, "ret"),

@@ -52,7 +52,7 @@ fn walk(
         if let Some(touch) = lines[at].touch {
             before[at] |= pending.iter().any(|(from, p)| collide(plan, (*from, *p), (at, touch)));
         }
-        if before[at] || matches!(lines[at].inst.op, Op::Bar) {
+        if before[at] || matches!(lines[at].inst.op, Op::Bar | Op::BarOr { .. }) {
             pending.retain(|(_, p)| p.lands.is_some());
         }
         if let Op::CopyWait { upto, .. } = lines[at].inst.op {
@@ -106,7 +106,7 @@ impl Blocks {
                     let fall = follows.filter(|_| guard.is_some());
                     labels.get(to).copied().into_iter().chain(fall).collect()
                 }
-                Some(Inst { op: Op::Ret, .. }) => Vec::new(),
+                Some(Inst { guard: None, op: Op::Ret }) => Vec::new(),
                 _ => follows.into_iter().collect(),
             };
         }

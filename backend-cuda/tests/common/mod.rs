@@ -154,8 +154,11 @@ macro_rules! as_the_emulator_does {
         fn read(&mut self, at: Address, bytes: &mut [u8]) -> Result<(), Diagnostics> {
             self.emulator.read(at, bytes)
         }
-        fn launch(&mut self, kernel: &Self::Loaded, programs: u32, params: &[u8]) -> Result<(), Diagnostics> {
-            self.emulator.launch(kernel, programs, params)
+        fn at_once(&mut self, kernel: &Self::Loaded) -> Result<u32, Diagnostics> {
+            self.emulator.at_once(kernel)
+        }
+        fn launch(&mut self, kernel: &Self::Loaded, ctas: Ctas, params: &[u8]) -> Result<(), Diagnostics> {
+            self.emulator.launch(kernel, ctas, params)
         }
     };
 }

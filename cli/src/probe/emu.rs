@@ -36,7 +36,7 @@ pub fn run(plan: &Plan, lines: &mut Lines<'_>) -> Result<Facts, Failure> {
             Pattern::Slabs => &[x, table, sums],
         };
         let ready = resident(&mut device, &mut variants, &launch, views)?;
-        device.launch(&ready.loaded, ready.programs, &ready.params)?;
+        device.launch(&ready.loaded, ready.ctas, &ready.params)?;
         let cells = arm.cells().into_iter().chain((0..4).map(|_| Cell::Empty));
         lines.row(&cells.collect::<Vec<Cell>>())?;
     }

@@ -190,9 +190,7 @@ pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, programs: &[usize]) -> Di
                 .at(m, m.op(*send).loc, format!("{} sends {sent} here", scene.name(*from)))
                 .next("give both ends one type, and receive in the order of the sends")
         }
-        Halt::LoopStep(step) => Diagnostic::new(codes::LOOP_STEP, format!("the step of this loop is {step}"))
-            .at(m, loc, format!("reached by {who}"))
-            .next("a step is at least 1"),
+        Halt::LoopStep(step) => loop_step(scene, op, *step, &who),
         Halt::NeedsData(param) => {
             let name = m.params.get(*param).and_then(|v| m.value(*v).name.as_deref()).unwrap_or("a view");
             Diagnostic::new(codes::NEEDS_DATA, format!("`{name}` has a shape but no elements"))
@@ -203,6 +201,12 @@ pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, programs: &[usize]) -> Di
             .at(m, loc, format!("reached by {who}"))
             .next("run the verifier on this module"),
     }
+}
+
+fn loop_step(scene: Scene<'_>, op: OpId, step: i128, who: &str) -> Diagnostic {
+    Diagnostic::new(codes::LOOP_STEP, format!("the step of this loop is {step}"))
+        .at(scene.module, scene.module.op(op).loc, format!("reached by {who}"))
+        .next("a step is at least 1")
 }
 
 /// The error of what was recorded at one op.
@@ -236,6 +240,14 @@ pub fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
             let times = plural(r.count, "time", "times");
             let text = if let Op::Assert(o) = &m.op(r.op).op { o.text.0.as_str() } else { "" };
             Diagnostic::new(codes::ASSERT, format!("assertion failed, {times}: {text}")).at(m, loc, first)
+        }
+        RecordKind::LoopStep => {
+            let step = r.coordinate.first().copied().unwrap_or_default();
+            let who = match r.count {
+                1 => scene.name(r.pe),
+                n => format!("{} and {} more", scene.name(r.pe), n - 1),
+            };
+            loop_step(scene, r.op, i128::from(step), &who)
         }
     }
 }

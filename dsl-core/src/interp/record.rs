@@ -15,6 +15,8 @@ pub enum RecordKind {
     StoreOutside,
     /// The condition of an `assert` is false.
     AssertFailed,
+    /// A loop's step is below 1, which ends the program; the coordinate is the step.
+    LoopStep,
 }
 
 /// All faults of one kind at one op.

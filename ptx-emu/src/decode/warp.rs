@@ -3,7 +3,7 @@
 use super::Unread;
 use super::operands::Operands;
 use crate::alu::memory::update;
-use crate::inst::{Op, Shuffle, Ty, Vote};
+use crate::inst::{BarVote, Op, Shuffle, Ty, Vote};
 
 const SHUFFLES: [(&str, Shuffle); 4] =
     [("bfly", Shuffle::Bfly), ("up", Shuffle::Up), ("down", Shuffle::Down), ("idx", Shuffle::Idx)];
@@ -59,13 +59,20 @@ pub(crate) fn op(opcode: &str, o: &mut Operands<'_, '_, '_>) -> Result<Option<Op
         }
         "bar" | "barrier" => {
             o.drop_all(&["cta", "aligned"]);
+            if o.has("red") {
+                let any = o.one_of(&[("or", true), ("and", false)]).filter(|_| o.has("pred"));
+                let (any, d, id) = (any.ok_or("a barrier of this kind")?, o.pred()?, o.src(Ty::U32)?);
+                let count = if o.left() > 1 { Some(o.src(Ty::U32)?) } else { None };
+                let vote = Some(BarVote { any, d, a: o.truth()? });
+                return Ok(Some(Op::Bar { id, count, waits: true, vote }));
+            }
             let waits = o.one_of(&[("sync", true), ("arrive", false)]).ok_or("a barrier of this kind")?;
             let id = o.src(Ty::U32)?;
             let count = if o.left() > 0 { Some(o.src(Ty::U32)?) } else { None };
             if !waits && count.is_none() {
                 return Err("an arrival without the number of threads".into());
             }
-            Op::Bar { id, count, waits }
+            Op::Bar { id, count, waits, vote: None }
         }
         "membar" | "fence" => {
             o.drop_all(&["sc", "acq_rel"]);

@@ -3,7 +3,7 @@
 use super::cta::Side;
 use super::warp::{Next, Run, State, Warp};
 use crate::fault::{Fault, Kind};
-use crate::inst::{LANES, Op};
+use crate::inst::{BarVote, LANES, Op};
 use crate::shadow::{Map, join};
 
 /// One of a block's sixteen.
@@ -16,6 +16,8 @@ pub(super) struct Barrier {
     /// What those that came know to be over.
     epochs: Vec<u32>,
     others: Map,
+    /// What they voted, if they vote.
+    vote: Option<bool>,
 }
 pub(super) const BARRIERS: usize = 16;
 
@@ -37,8 +39,9 @@ impl Run<'_, '_> {
                 Ok(Next::Go)
             }
             _ if here != alive => Ok(Next::Wait { missing: alive & !here, needed: true }),
-            Op::Bar { id, count, waits } => {
+            Op::Bar { id, count, waits, vote } => {
                 let id = self.mask_operand(*id, here)?;
+                let voted = vote.map(|vote| self.decided(vote.a, here)).transpose()?;
                 let count = count.map(|count| self.mask_operand(count, here)).transpose()?;
                 if id as usize >= BARRIERS || count.is_some_and(|n| n == 0 || n % LANES as u32 != 0) {
                     return Err(self.fault(Kind::Unknown(format!("barrier {id} for {count:?} threads")), 0));
@@ -48,6 +51,12 @@ impl Run<'_, '_> {
                     let all = self.cx.threads;
                     let (expected, found) = (barrier.count.unwrap_or(all), count.unwrap_or(all));
                     return Err(self.fault(Kind::BarrierCount { barrier: id, expected, found }, 0));
+                }
+                if let (Some(BarVote { any, d, .. }), Some(lanes)) = (vote, voted) {
+                    let mine = if *any { lanes & here != 0 } else { lanes & here == here };
+                    let before = barrier.vote.unwrap_or(mine);
+                    barrier.vote = Some(if *any { before | mine } else { before & mine });
+                    self.warp.votes = Some(*d);
                 }
                 barrier.arrived += LANES as u32;
                 barrier.count = count;
@@ -85,6 +94,10 @@ impl Side {
             let done = std::mem::take(barrier);
             for warp in warps.iter_mut().filter(|warp| warp.state == State::Barrier(id)) {
                 warp.knowledge.learn(&done.epochs, &done.others);
+                if let (Some(d), Some(result)) = (warp.votes.take(), done.vote) {
+                    warp.preds[d as usize] = if result { u32::MAX } else { 0 };
+                    warp.known_preds[d as usize] = u32::MAX;
+                }
                 warp.state = State::Ready;
             }
         }

@@ -20,7 +20,7 @@ use crate::fault::{Fault, Kind, Party};
 use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::module::Entry;
-use crate::shadow::{Access, Cell, Conflict, Map, Pages};
+use crate::shadow::{Access, Cell, Conflict, Pages, Released};
 use rustc_hash::FxHashMap;
 
 /// What all blocks of a launch have in common.
@@ -44,9 +44,11 @@ pub(crate) struct Context<'l> {
 pub(crate) struct World {
     pub pages: Pages<Cell>,
     /// By address: what whoever acquires there learns.
-    pub released: FxHashMap<u64, Map>,
+    pub released: FxHashMap<u64, Released>,
     /// Stores and the like so far: without a new one, whoever waits goes on waiting.
     pub changes: u64,
+    /// By how much clocks are ahead of the instructions: while all wait, only time goes on.
+    pub waited: u64,
 }
 
 impl Context<'_> {

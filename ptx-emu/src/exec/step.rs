@@ -66,7 +66,7 @@ impl Run<'_, '_> {
         let (d, known) = match op {
             Op::Mov { d, a } => {
                 if *a == Src::Special(Special::Clock) {
-                    self.warp.specials[Special::Clock as usize] = [self.side.steps; LANES];
+                    self.warp.specials[Special::Clock as usize] = [self.side.steps + self.world.waited; LANES];
                 }
                 let (a, known) = self.src(*a);
                 out = *a;

@@ -3,7 +3,7 @@
 use super::lanes;
 use super::warp::Run;
 use crate::inst::{Order, Space};
-use crate::shadow::{Map, join};
+use crate::shadow::{Map, Released, join};
 
 impl Run<'_, '_> {
     /// A relaxed or stronger read of global memory: of what was released there, the lane learns now or at its next fence.
@@ -11,10 +11,10 @@ impl Run<'_, '_> {
         if space != Space::Global {
             return;
         }
-        if let Some(map) = self.world.released.get(&address) {
+        if let Some(released) = self.world.released.get(&address) {
             match order.acquire {
-                true => self.warp.knowledge.acquire(lane as u32, map),
-                false => self.warp.knowledge.see(lane as u32, map),
+                true => self.warp.knowledge.acquire(lane as u32, address, released),
+                false => self.warp.knowledge.see(lane as u32, address, released),
             }
         }
     }
@@ -28,9 +28,9 @@ impl Run<'_, '_> {
         let new: Map = if order.release { knowledge.release(self.block, thread) } else { knowledge.relaxed(thread) };
         let released = self.world.released.entry(address).or_default();
         if adds {
-            join(released, &new);
+            join(&mut released.map, &new);
         } else {
-            *released = new;
+            *released = Released { map: new, chain: released.chain + 1 };
         }
     }
     pub(super) fn fence(&mut self, mask: u32) {

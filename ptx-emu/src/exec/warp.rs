@@ -5,7 +5,7 @@ use super::copies::Flight;
 use super::cta::Side;
 use super::{Context, World, lanes};
 use crate::fault::{Fault, Kind};
-use crate::inst::{LANES, Lanes, Special, Src, Truth};
+use crate::inst::{LANES, Lanes, Pred, Special, Src, Truth};
 use crate::shadow::{Access, Knowledge};
 
 /// Lanes at one place.
@@ -56,6 +56,8 @@ pub(super) struct Warp<'l> {
     pub committed: [u32; LANES],
     /// The last relaxed or stronger read: its place in the text, and what it gave.
     pub polled: (u32, u64),
+    /// Where the result of the vote goes that it waits for.
+    pub votes: Option<Pred>,
 }
 
 impl<'l> Warp<'l> {
@@ -77,6 +79,7 @@ impl<'l> Warp<'l> {
             flights: Vec::new(),
             committed: [0; LANES],
             polled: (u32::MAX, 0),
+            votes: None,
         }
     }
     pub(super) fn alive(&self) -> u32 {

@@ -8,7 +8,7 @@ mod order;
 mod words;
 
 pub(crate) use met::Meeting;
-pub(crate) use order::{Clock, Knowledge, Map, join};
+pub(crate) use order::{Clock, Knowledge, Map, Released, join};
 pub(crate) use words::{Pages, Place, Words};
 
 /// What is known of an access besides its place.

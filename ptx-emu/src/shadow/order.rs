@@ -3,6 +3,7 @@
 
 use super::Access;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Barriers passed, and below them the releases since the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,12 +48,41 @@ impl Known {
         }
     }
 }
-/// By block.
-pub(crate) type Map = FxHashMap<u32, Known>;
+/// By block. Whoever learns the same shares it: a thousand blocks that met know the same of each other.
+pub(crate) type Map = Arc<FxHashMap<u32, Known>>;
 
 pub(crate) fn join(map: &mut Map, other: &Map) {
-    for (block, known) in other {
-        map.entry(*block).or_default().join(known);
+    if map.is_empty() {
+        map.clone_from(other);
+    } else if !Arc::ptr_eq(map, other) && !other.is_empty() {
+        let map = Arc::make_mut(map);
+        for (block, known) in other.iter() {
+            map.entry(*block).or_default().join(known);
+        }
+    }
+}
+
+/// What was released at an address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Released {
+    pub map: Map,
+    /// Of the store that began it; atomics since have only added.
+    pub chain: u64,
+}
+
+/// What a lane found released at an address.
+#[derive(Clone, Debug)]
+struct Found {
+    lane: u32,
+    address: u64,
+    of: Released,
+}
+/// Keeps what is new; of one chain the last has all that was before it.
+fn keep(all: &mut Vec<Found>, new: Found) {
+    let earlier = |f: &&mut Found| (f.lane, f.address, f.of.chain) == (new.lane, new.address, new.of.chain);
+    match all.iter_mut().find(earlier) {
+        Some(known) => known.of = new.of,
+        None => all.push(new),
     }
 }
 
@@ -66,9 +96,9 @@ pub(crate) struct Knowledge {
     /// Of other blocks, for all lanes.
     others: Map,
     /// What one lane has acquired since the warp's last barrier.
-    acquired: Vec<(u32, Map)>,
+    acquired: Vec<Found>,
     /// What a lane has read relaxed: a fence acquires it.
-    seen: Vec<(u32, Map)>,
+    seen: Vec<Found>,
     /// What a lane's last fence releases with its relaxed stores.
     fenced: Vec<(u32, Map)>,
 }
@@ -85,7 +115,7 @@ impl Knowledge {
         if other.block != me.block {
             let covers = |map: &Map| map.get(&other.block).is_some_and(|known| known.covers(other));
             let lane = u32::from(me.thread) % 32;
-            return covers(&self.others) || self.acquired.iter().any(|(of, map)| *of == lane && covers(map));
+            return covers(&self.others) || self.acquired.iter().any(|f| f.lane == lane && covers(&f.of.map));
         }
         let (mine, theirs) = (me.thread / 32, other.thread / 32);
         other.thread == me.thread
@@ -97,8 +127,8 @@ impl Knowledge {
     }
     /// What its lanes know, all of them know: at a barrier.
     pub(crate) fn gather(&mut self) {
-        for (_, map) in std::mem::take(&mut self.acquired) {
-            join(&mut self.others, &map);
+        for found in std::mem::take(&mut self.acquired) {
+            join(&mut self.others, &found.of.map);
         }
     }
     /// A new epoch: what was before is over for whoever learns of it.
@@ -121,10 +151,11 @@ impl Knowledge {
     fn all(&self, block: u32, thread: u16) -> Map {
         let lane = u32::from(thread) % 32;
         let mut out = self.others.clone();
-        self.acquired.iter().filter(|(of, _)| *of == lane).for_each(|(_, map)| join(&mut out, map));
+        self.acquired.iter().filter(|f| f.lane == lane).for_each(|f| join(&mut out, &f.of.map));
         let mut epochs = self.epochs.clone();
         epochs[usize::from(thread) / 32] = self.clock.epoch() - 1;
-        out.entry(block).or_default().join(&Known { epochs, threads: vec![(thread, self.clock)] });
+        let known = Known { epochs, threads: vec![(thread, self.clock)] };
+        Arc::make_mut(&mut out).entry(block).or_default().join(&known);
         out
     }
     /// What a store that releases publishes.
@@ -138,17 +169,18 @@ impl Knowledge {
         let lane = u32::from(thread) % 32;
         self.fenced.iter().find(|(of, _)| *of == lane).map(|(_, map)| map.clone()).unwrap_or_default()
     }
-    pub(crate) fn acquire(&mut self, lane: u32, map: &Map) {
-        self.acquired.push((lane, map.clone()));
+    pub(crate) fn acquire(&mut self, lane: u32, address: u64, of: &Released) {
+        keep(&mut self.acquired, Found { lane, address, of: of.clone() });
     }
-    pub(crate) fn see(&mut self, lane: u32, map: &Map) {
-        self.seen.push((lane, map.clone()));
+    pub(crate) fn see(&mut self, lane: u32, address: u64, of: &Released) {
+        keep(&mut self.seen, Found { lane, address, of: of.clone() });
     }
     /// Of one lane: acquires what it has seen, and releases what it has done.
     pub(crate) fn fence(&mut self, block: u32, thread: u16) {
         let lane = u32::from(thread) % 32;
-        let (mine, rest) = std::mem::take(&mut self.seen).into_iter().partition(|(of, _)| *of == lane);
-        (self.seen, _) = (rest, self.acquired.extend::<Vec<_>>(mine));
+        let (mine, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.seen).into_iter().partition(|f| f.lane == lane);
+        self.seen = rest;
+        mine.into_iter().for_each(|found| keep(&mut self.acquired, found));
         let all = self.all(block, thread);
         self.fenced.retain(|(of, _)| *of != lane);
         self.fenced.push((lane, all));

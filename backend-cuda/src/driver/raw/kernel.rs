@@ -67,6 +67,8 @@ pub struct Shape {
     pub blocks: u32,
     pub threads: u32,
     pub shared_bytes: u32,
+    /// The blocks wait for each other: the driver refuses what does not run at the same time.
+    pub together: bool,
 }
 
 /// A kernel of a loaded module.
@@ -150,6 +152,11 @@ impl Function {
             return Err(Fault { call: "cuLaunchKernelEx", code: 1, name, text: String::new() });
         }
         self.context.enter()?;
+        let mut together = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { cooperative: 1 },
+        };
         let config = sys::CUlaunchConfig {
             gridDimX: shape.blocks,
             gridDimY: 1,
@@ -159,11 +166,11 @@ impl Function {
             blockDimZ: 1,
             sharedMemBytes: shape.shared_bytes,
             hStream: stream.raw(),
-            attrs: ptr::null_mut(),
-            numAttrs: 0,
+            attrs: if shape.together { &raw mut together } else { ptr::null_mut() },
+            numAttrs: u32::from(shape.together),
         };
         let mut block = [params.as_ptr().cast_mut().cast::<c_void>()];
-        // SAFETY: function and stream live; the kernel has one parameter, of which the driver copies no more than was checked.
+        // SAFETY: function, stream and the attribute live; the kernel has one parameter, of which the driver copies no more than was checked.
         let queued = unsafe { sys::cuLaunchKernelEx(&config, self.raw, block.as_mut_ptr(), ptr::null_mut()) };
         check("cuLaunchKernelEx", queued)
     }

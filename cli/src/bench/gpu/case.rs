@@ -87,7 +87,7 @@ fn on_sets(
             gbs,
             of_copy: Some(copy.as_secs_f64() / time.as_secs_f64()),
             threads: Some(first.compiled.kernel.threads),
-            programs: Some(first.programs),
+            programs: Some(first.ctas.count),
             registers: Some(first.loaded.registers()),
             ptx_ms: Some(ptx_ms),
         };
