@@ -126,7 +126,7 @@ fn a_barrier_where_all_wait_and_none_goes_on_is_no_fault_of_the_kernel() {
     let ran = on(&mut device, &rounds("launch"), Grid::cubes(1).pes(4), 128, &of_programs(4));
     assert_snapshot!(ran.errors.unwrap_or_default().to_string(), @r"
     error[TW-E0615]: all programs came to a barrier, and none of them went on
-    --> test.tir:16:5
+    --> test.tir:17:5
      = note: here, or at a later barrier
      = note: on a GPU a program waits 2^34 cycles, about 9 s, before it gives up
      = next: please report it, with the kernel and the GPU
