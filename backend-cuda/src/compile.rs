@@ -10,8 +10,8 @@ use crate::shared::Plan;
 use crate::target::Target;
 use std::time::{Duration, Instant};
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::ir::{Module, OpId};
-use tilewright_core::passes::bounds::Checks;
+use tilewright_core::ir::{Module, Op, OpId, ValueId};
+use tilewright_core::passes::bounds::{Checks, Prover};
 use tilewright_core::passes::facts::Known;
 use tilewright_core::passes::{self, Remark};
 
@@ -23,7 +23,7 @@ pub struct Options {
     pub threads: u32,
     /// What the code may rely on in every launch that it is for.
     pub known: Known,
-    /// Accesses of the optimised module that are checked at launch and failed there: they are checked in place.
+    /// Accesses and loops of the optimised module that are checked at launch and failed there: they are checked in place.
     pub in_place: Vec<OpId>,
     /// By parameter: what divides the addresses of its views, in bytes; 16 where nothing is said.
     pub aligned: Vec<u32>,
@@ -41,6 +41,8 @@ pub struct Compiled {
     pub prints: Vec<OpId>,
     /// The barriers between programs.
     pub barriers: Vec<OpId>,
+    /// The loops whose step is looked at when a launch is made: it may be below 1 as far as the code knows.
+    pub steps: Vec<OpId>,
     /// The optimised module: what locations and records refer to.
     pub module: Module,
     pub checks: Checks,
@@ -52,6 +54,28 @@ pub struct Compiled {
     /// Of shared memory.
     pub plan: Plan,
     pub took: Took,
+}
+
+impl Compiled {
+    /// What a launch of which this is known has to check in place: accesses and steps of loops that it does not show to be
+    /// right.
+    pub fn fail_at(&self, known: &Known) -> Vec<OpId> {
+        let mut failed = self.checks.fail_at(&self.module, known);
+        if !self.steps.is_empty() {
+            let prover = Prover::new(&self.module, known);
+            let may_fail = |op: &OpId| match &self.module.op(*op).op {
+                Op::For(o) => o.range.step.is_some_and(|step| !counts_up(&prover, &self.module, step)),
+                _ => false,
+            };
+            failed.extend(self.steps.iter().copied().filter(may_fail));
+        }
+        failed
+    }
+}
+
+/// Whether a step is known to be 1 or more.
+pub(crate) fn counts_up(prover: &Prover<'_>, m: &Module, step: ValueId) -> bool {
+    prover.facts().get(m, step).is_some_and(|fact| fact.lo > 0)
 }
 
 /// How long the parts of a compilation took.
@@ -72,10 +96,25 @@ pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
     let passes::Optimised { module, remarks, checks } =
         passes::optimise(m, &passes::Options { known: options.known.clone(), ..Default::default() })?;
     let optimised = Instant::now();
-    let Lowered { kernel, abi, slots, prints, barriers, layouts, moves, plan } =
+    let Lowered { kernel, abi, slots, prints, barriers, steps, layouts, moves, plan } =
         lower::lower(&module, &checks, options)?;
     let lowered = Instant::now();
     let printed = kernel.print();
     let took = Took { passes: optimised - start, lowering: lowered - optimised, printing: lowered.elapsed() };
-    Ok(Compiled { kernel, printed, abi, module, checks, remarks, slots, prints, barriers, layouts, moves, plan, took })
+    Ok(Compiled {
+        kernel,
+        printed,
+        abi,
+        module,
+        checks,
+        remarks,
+        slots,
+        prints,
+        barriers,
+        steps,
+        layouts,
+        moves,
+        plan,
+        took,
+    })
 }

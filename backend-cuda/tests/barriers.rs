@@ -96,3 +96,44 @@ fn of_scans_one_after_the_other() {
 ";
     every_barrier_is_needed(tir, &[view(ElemType::I32, &[512]), view(ElemType::I32, &[512])], 2);
 }
+
+#[test]
+fn of_a_program_that_reads_back_what_it_stored() {
+    // Elements go to other threads than those that store them: after the loads, after the store, after the loads again.
+    let tir = "kernel @shift(%x: view<?xi32>, %y: view_mut<?xi32>) {
+  %0 = load %y[0] : tile<512xi32>
+  store %y[1], %0
+  %1 = load %y[3] : tile<512xi32>
+  %2 = load %x[0] : tile<512xi32>
+  %3 = add %1, %2 : tile<512xi32>
+  store %y[2], %3
+}
+";
+    every_barrier_is_needed(tir, &[view(ElemType::I32, &[515]), view(ElemType::I32, &[515])], 3);
+}
+
+#[test]
+fn of_a_loop_that_stores_what_its_next_turn_reads() {
+    let tir = "kernel @turns(%y: view_mut<?xi32>) {
+  for %i in 0..3 {
+    %0 = load %y[%i] : tile<512xi32>
+    %1 = add %i, 2 : i32
+    store %y[%1], %0
+  }
+}
+";
+    every_barrier_is_needed(tir, &[view(ElemType::I32, &[516])], 2);
+}
+
+#[test]
+fn of_an_atomic_after_a_store() {
+    let tir = "kernel @added(%x: view<?xi32>, %y: view_mut<?xi32>) {
+  %0 = load %x[0] : tile<512xi32>
+  store %y[0], %0
+  atomic_add %y[1], %0
+  %1 = load %y[0] : tile<512xi32>
+  store %y[1], %1
+}
+";
+    every_barrier_is_needed(tir, &[view(ElemType::I32, &[512]), view(ElemType::I32, &[513])], 3);
+}

@@ -210,7 +210,7 @@ fn a_kernel_that_fails_is_told_once_and_then_that_the_gpu_is_lost() {
         let kernel = ok(gpu.load(Arc::new(add(&gpu))));
         let params = params(&kernel, [Address(1 << 46); 3], 1 << 20);
         // A launch does not wait: whoever waits next is told.
-        let told = gpu.launch(&kernel, 7, &params).and_then(|()| gpu.synchronize());
+        let told = gpu.launch(&kernel, Ctas::apart(7), &params).and_then(|()| gpu.synchronize());
         let Err(e) = told else { panic!("no error") };
         let text = e.to_string();
         assert!(

@@ -2,9 +2,11 @@
 
 mod common;
 
-use common::{Value, both, difference, some};
+use common::{Value, both, difference, interpreted, on, some};
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
+use tilewright_cuda::Target;
+use tilewright_cuda::emulator::Emulator;
 
 fn joined(dims: &[usize]) -> String {
     dims.iter().map(|n| format!("{n}x")).collect()
@@ -77,6 +79,64 @@ fn a_broadcast_tile_is_repeated_along_the_new_axis() {
         for (n, times) in [(8, 4), (33, 3), (1, 7), (64, 16)] {
             let to = if axis == 0 { [times, n] } else { [n, times] };
             agrees(&format!("broadcast %0 axis {axis}"), &[n], &to);
+        }
+    }
+}
+
+#[test]
+fn a_tile_larger_than_shared_memory_goes_through_it_piece_by_piece() {
+    // Bytes: 256 KiB, which no target has; 128 KiB and with an odd length, which sm_80 has not; truth values.
+    let cases: [(&str, ElemType, &[usize], &[usize]); 5] = [
+        ("trans %0", ElemType::F32, &[256, 256], &[256, 256]),
+        ("trans %0", ElemType::F64, &[128, 256], &[256, 128]),
+        ("trans %0", ElemType::F16, &[250, 255], &[255, 250]),
+        ("reshape %0", ElemType::F32, &[253, 129], &[129, 253]),
+        ("trans %0", ElemType::I1, &[512, 256], &[256, 512]),
+    ];
+    for (op, elem, from, to) in cases {
+        let tir = format!(
+            "kernel @k(%x: view<?x?x{elem}>, %y: view_mut<?x?x{elem}>) {{
+  %0 = load %x[0, 0] : tile<{}{elem}>
+  %1 = {op} : tile<{}{elem}>
+  store %y[0, 0], %1
+}}
+",
+            joined(from),
+            joined(to)
+        );
+        let args = [Value::Tensor(some(elem, from)), Value::Tensor(some(elem, to))];
+        let wanted = interpreted(&tir, Grid::cubes(1), 1024, &args);
+        for target in Target::ALL {
+            let ran = on(&mut Emulator::new(target), &tir, Grid::cubes(1), 1024, &args);
+            assert!(ran.errors.is_none(), "{op}, {elem}, {target}: {}", ran.errors.unwrap_or_default());
+            assert_eq!(difference(&wanted.tensors[1], &ran.tensors[1], 0), None, "{op}, {elem}, {target}");
+        }
+    }
+}
+
+#[test]
+fn sums_of_more_columns_than_shared_memory_holds_parts_of_take_turns() {
+    for (elem, rows, columns) in [("f32", 64, 2048), ("i32", 33, 1999), ("f64", 16, 2048)] {
+        let tir = format!(
+            "kernel @columns(%x: view<?x?x{elem}>, %y: view_mut<?x{elem}>, %z: view_mut<?x{elem}>) {{
+  %0 = load %x[0, 0] : tile<{rows}x{columns}x{elem}>
+  %1 = reduce_sum %0 axis 0 : tile<{columns}x{elem}>
+  store %y[0], %1
+  %2 = reduce_max %0 axis 0 : tile<{columns}x{elem}>
+  store %z[0], %2
+}}
+"
+        );
+        let elem = ElemType::from_name(elem).unwrap_or(ElemType::F32);
+        let view = |dims: &[usize]| Value::Tensor(some(elem, dims));
+        let args = [view(&[rows, columns]), view(&[columns]), view(&[columns])];
+        let wanted = interpreted(&tir, Grid::cubes(1), 1024, &args);
+        for target in Target::ALL {
+            let ran = on(&mut Emulator::new(target), &tir, Grid::cubes(1), 1024, &args);
+            assert!(ran.errors.is_none(), "{elem}, {target}: {}", ran.errors.unwrap_or_default());
+            for (a, b) in wanted.tensors.iter().zip(&ran.tensors) {
+                assert_eq!(difference(a, b, 0), None, "{elem}, {target}");
+            }
         }
     }
 }

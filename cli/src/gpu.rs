@@ -66,6 +66,16 @@ impl Bench {
     pub fn queue(&self, stream: &Stream, launch: &Queued) -> Result<(), Diagnostics> {
         self.gpu.launch_on(stream, &launch.loaded, launch.ctas, &launch.params)
     }
+    /// A launch that is queued no more: what went wrong in any of its runs is told, and what it took beside its tensors is
+    /// given back.
+    ///
+    /// # Errors
+    /// A run failed, or its kernel noted a fault.
+    pub fn done(&mut self, launch: Queued) -> Result<(), Diagnostics> {
+        let outcome = launch.outcome(&mut self.gpu);
+        launch.free(&mut self.gpu);
+        outcome?.checked().map(|_| ())
+    }
     /// The times of so many runs, one after the other, after one that does not count; shortest first.
     ///
     /// # Errors

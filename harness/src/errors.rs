@@ -90,6 +90,13 @@ pub const CODES: &[CodePage] = &[
                interpreter computes values and has no clock: use the simulator, or leave the flag out.",
     },
     CodePage {
+        code: "TW-E0810",
+        title: "an order of the emulator for a target that is none",
+        page: "`--schedule SEED` mixes the warps, the thread blocks and the asynchronous copies of the emulator as the seed says. \
+               A GPU runs them in an order of its own, and the other targets have none: use `--target ptx-emu`, or leave the flag \
+               out.",
+    },
+    CodePage {
         code: "TW-E0899",
         title: "internal error",
         page: "Something in tilewright itself went wrong: a bug, whatever the input was. No result of the command \
@@ -199,6 +206,10 @@ pub fn no_kernel(command: &str, kernels: &Kernels) -> Diagnostic {
 
 pub fn no_clock(flag: &str, target: Target) -> Diagnostic {
     Diagnostic::new("TW-E0809", format!("{flag}: the target {target} has no clock")).next("--target sim")
+}
+
+pub fn no_schedule(target: Target) -> Diagnostic {
+    Diagnostic::new("TW-E0810", format!("--schedule: the target {target} is not the emulator")).next("--target ptx-emu")
 }
 
 pub fn internal(what: &str) -> Diagnostic {

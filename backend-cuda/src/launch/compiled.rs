@@ -17,7 +17,7 @@ pub fn compile_for(launch: &Ready<'_>, target: Target) -> Result<Compiled, Diagn
     let class = Class::of(launch);
     let options = |in_place| Options { target, threads, known: class.known(), in_place, aligned: class.aligned() };
     let first = compile(&launch.module, &options(Vec::new()))?;
-    match first.checks.fail_at(&first.module, &Known::of(launch)) {
+    match first.fail_at(&Known::of(launch)) {
         failed if failed.is_empty() => Ok(first),
         failed => compile(&launch.module, &options(failed)),
     }

@@ -173,7 +173,7 @@ impl<L> Variants<L> {
         let mut key = Key { module, class: Class::of(launch), threads, in_place: Vec::new() };
         // The checks at launch refer to the optimised module, which is the same in every variant of a class.
         let first = self.variant(device, &launch.module, &key)?;
-        key.in_place = first.compiled.checks.fail_at(&first.compiled.module, &Known::of(launch));
+        key.in_place = first.compiled.fail_at(&Known::of(launch));
         if key.in_place.is_empty() { Ok(first) } else { self.variant(device, &launch.module, &key) }
     }
     fn variant<D: Device<Loaded = L>>(

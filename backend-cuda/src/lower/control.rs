@@ -3,6 +3,7 @@
 use super::errors::Fault;
 use super::held::{Held, bits, held};
 use super::{Done, Lower};
+use crate::compile::counts_up;
 use crate::ptx::{Bin, Cmp, Guard, Op as PtxOp, Reg, Src, Ty};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::{OpId, Type, ValueId, ops};
@@ -39,9 +40,12 @@ impl Lower<'_> {
         let (lo, hi) = (self.scalar(o.range.lo).map_err(at)?, self.scalar(o.range.hi).map_err(at)?);
         let step = o.range.step.map_or(Ok(Src::Imm(1)), |step| self.scalar(step)).map_err(at)?;
         if let Some(by) = o.range.step
-            && !self.prover.facts().get(m, by).is_some_and(|fact| fact.lo > 0)
+            && !counts_up(self.prover, m, by)
         {
-            self.counts_up(id, ty, step).map_err(at)?;
+            self.steps.push(id);
+            if self.options.in_place.contains(&id) {
+                self.counts_up(id, ty, step).map_err(at)?;
+            }
         }
         self.await_all_copies();
         let counter = self.body.mov(bits(ty), lo);

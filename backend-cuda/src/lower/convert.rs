@@ -11,6 +11,14 @@ use rustc_hash::FxHashMap;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Dims, Type};
 
+/// Bytes of shared memory that are left for what lies beside a tile on its way.
+const KEPT: u32 = 16 << 10;
+
+/// By axis, the places that either layout covers.
+fn covered(dims: Dims, from: &RegLayout, to: &RegLayout) -> Vec<u32> {
+    (0..dims.rank()).map(|a| (from.rep()[a] * from.atom(a)).max(to.rep()[a] * to.atom(a))).collect()
+}
+
 impl Lower<'_> {
     pub(super) fn convert(
         &mut self,
@@ -25,9 +33,17 @@ impl Lower<'_> {
             Conversion::Shuffle(shuffled) => Ok(self.shuffled(ty.elem(), regs, &shuffled)),
             Conversion::Shared => {
                 let dims = ty.dims().unwrap_or(Dims::SCALAR);
-                Ok(self.through_shared(ty.elem(), dims, regs, from, to))
+                let pitch = covered(dims, from, to);
+                if pitch.iter().product::<u32>() * ty.elem().bytes() as u32 > self.shared_room() {
+                    return Ok(self.through_rows(ty.elem(), (regs, from, dims), (to, dims), &|at| *at));
+                }
+                Ok(self.through_shared(ty.elem(), &pitch, regs, from, to))
             }
         }
+    }
+    /// Bytes of shared memory that a tile may take to get from one thread to another; others lie beside it.
+    pub(super) fn shared_room(&self) -> u32 {
+        self.options.target.shared_bytes() - KEPT
     }
     /// A lane gives the same register to all who ask it at once; where the register depends on who asks, each possible one
     /// is exchanged and one is kept.
@@ -92,27 +108,26 @@ impl Lower<'_> {
     fn through_shared(
         &mut self,
         elem: ElemType,
-        dims: Dims,
+        pitch: &[u32],
         regs: &[Reg],
         from: &RegLayout,
         to: &RegLayout,
     ) -> Vec<Reg> {
-        let covered = |a: usize| (from.rep()[a] * from.atom(a)).max(to.rep()[a] * to.atom(a));
-        let (pitch, bytes): (Vec<u32>, u32) = ((0..dims.rank()).map(covered).collect(), elem.bytes() as u32);
+        let (bytes, rank) = (elem.bytes() as u32, pitch.len());
         let buffer = self.body.buffer(pitch.iter().product::<u32>() * bytes, 16);
         let (memory, group) = (Memory::Shared(buffer), self.body.group());
-        let base = self.shared_base(buffer, from, &pitch, bytes);
+        let base = self.shared_base(buffer, from, pitch, bytes);
         for (reg, value) in regs.iter().enumerate() {
-            let at = Addr::reg(base, i64::from(flat(&from.reg_coord(reg), &pitch) * bytes));
+            let at = Addr::reg(base, i64::from(flat(&from.reg_coord(reg), pitch) * bytes));
             let a = vec![self.as_stored(elem, *value)];
             let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(elem), at, a };
             self.body.touch(Touch::write(memory, group), None, store);
         }
         let group = self.body.group();
-        let base = self.shared_base(buffer, to, &pitch, bytes);
+        let base = self.shared_base(buffer, to, pitch, bytes);
         // Places beyond what was written hold no element of the tile: they are not read.
-        let written: Vec<u32> = (0..dims.rank()).map(|a| from.rep()[a] * from.atom(a)).collect();
-        let beyond: Vec<usize> = (0..dims.rank()).filter(|a| to.rep()[*a] * to.atom(*a) > written[*a]).collect();
+        let written: Vec<u32> = (0..rank).map(|a| from.rep()[a] * from.atom(a)).collect();
+        let beyond: Vec<usize> = (0..rank).filter(|a| to.rep()[*a] * to.atom(*a) > written[*a]).collect();
         let thread: Vec<Reg> = beyond.iter().map(|axis| self.thread_coord(to, *axis)).collect();
         let mut out = Vec::with_capacity(to.regs());
         for reg in 0..to.regs() {
@@ -123,7 +138,7 @@ impl Lower<'_> {
                 let p = self.body.setp(Cmp::Lt, Ty::U32, *thread, Src::Imm(u64::from(left)));
                 inside = Some(inside.map_or(p, |other| self.body.bin(Bin::And, Ty::Pred, other, p)));
             }
-            let at = Addr::reg(base, i64::from(flat(&coord, &pitch) * bytes));
+            let at = Addr::reg(base, i64::from(flat(&coord, pitch) * bytes));
             let touch = Touch::read(memory, group);
             out.push(match inside {
                 None => self.load_one(elem, touch, CacheHint::default(), at),

@@ -80,6 +80,8 @@ struct Lower<'m> {
     slots: Vec<Slot>,
     /// The ops that print, as lines number them.
     prints: Vec<OpId>,
+    /// The loops whose step may be below 1 as far as is known.
+    steps: Vec<OpId>,
     /// The barriers between programs, as who gives up at one numbers them.
     barriers: Vec<OpId>,
     /// The op that is being lowered.
@@ -104,6 +106,7 @@ pub struct Lowered {
     pub slots: Vec<Slot>,
     pub prints: Vec<OpId>,
     pub barriers: Vec<OpId>,
+    pub steps: Vec<OpId>,
     pub layouts: Layouts,
     pub moves: Vec<Move>,
     pub plan: Plan,
@@ -152,6 +155,7 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         slots: Vec::new(),
         prints: Vec::new(),
         barriers: Vec::new(),
+        steps: Vec::new(),
     };
     cx.region(m.body)?;
     cx.body.emit(PtxOp::Ret);
@@ -168,8 +172,8 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         offsets: plan.offsets.clone(),
         body: cx.body,
     };
-    let Lower { abi, slots, prints, barriers, layouts, moves, .. } = cx;
-    Ok(Lowered { kernel, abi, slots, prints, barriers, layouts, moves, plan })
+    let Lower { abi, slots, prints, barriers, steps, layouts, moves, .. } = cx;
+    Ok(Lowered { kernel, abi, slots, prints, barriers, steps, layouts, moves, plan })
 }
 
 /// By parameter: whether some op writes it.

@@ -194,7 +194,8 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Pack { ty: Ty::B64, d, parts });
         d
     }
-    /// Each warp leaves its value of every row; all threads of the row read what the warps left.
+    /// Each warp leaves its value of every row; all threads of the row read what the warps left. Rows that together do not
+    /// fit shared memory take turns.
     fn across_warps(
         &mut self,
         rows: Vec<Reg>,
@@ -204,9 +205,24 @@ impl Lower<'_> {
     ) -> Vec<Reg> {
         let (count, bytes) = (1u32 << warps.count_ones(), acc.bytes() as u32);
         let pitch: Vec<u32> = (0..rest.rank()).map(|a| rest.rep()[a] * rest.atom(a)).collect();
-        let buffer = self.body.buffer(pitch.iter().product::<u32>() * count * bytes, 16);
-        let row_at = |reg: usize| super::held::flat(&rest.reg_coord(reg), &pitch) * count * bytes;
-        let base = self.shared_base(buffer, rest, &pitch, count * bytes);
+        let all = pitch.iter().product::<u32>() * count * bytes;
+        let fits = all <= self.shared_room();
+        // Threads whose rows are others, and the rows of each that are written in one turn.
+        let apart = (rest.threads() - 1) & !rest.replicated();
+        let (spread, room) = (1u32 << apart.count_ones(), self.shared_room());
+        let turn = if fits { rows.len() } else { (room / (spread * count * bytes)).max(1) as usize };
+        let buffer = self.body.buffer(if fits { all } else { spread * turn as u32 * count * bytes }, 16);
+        let base = if fits {
+            self.shared_base(buffer, rest, &pitch, count * bytes)
+        } else {
+            let (base, place) = (self.body.buffer_base(buffer), self.gathered_bits(apart));
+            let step = Src::Imm(u64::from(turn as u32 * count * bytes));
+            self.body.tern(Tern::MadLo, Ty::U32, place, step, base)
+        };
+        let row_at = |reg: usize| {
+            let place = if fits { super::held::flat(&rest.reg_coord(reg), &pitch) } else { (reg % turn) as u32 };
+            place * count * bytes
+        };
         let mine = self.gathered_bits(warps);
         let own = self.body.tern(Tern::MadLo, Ty::U32, mine, Src::Imm(u64::from(bytes)), base);
         // One lane a row writes.
@@ -214,16 +230,9 @@ impl Lower<'_> {
         let tid = self.special(Special::TidX);
         let other = self.body.bin(Bin::And, Ty::B32, tid, Src::Imm(u64::from(others)));
         let pred = self.body.setp(Cmp::Eq, Ty::U32, other, Src::Imm(0));
-        let (memory, group) = (Memory::Shared(buffer), self.body.group());
-        for (reg, value) in rows.into_iter().enumerate() {
-            let at = Addr::reg(own, i64::from(row_at(reg)));
-            let store =
-                PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(acc), at, a: vec![value] };
-            self.body.touch(Touch::write(memory, group), Some(Guard { pred, negated: false }), store);
-        }
-        let group = self.body.group();
+        let memory = Memory::Shared(buffer);
         let per_load = (16 / bytes).min(count) as usize;
-        let read = |cx: &mut Self, reg: usize| {
+        let read = |cx: &mut Self, reg: usize, group: u32| {
             let mut values = Vec::new();
             for first in (0..count as usize).step_by(per_load) {
                 let d: Vec<Reg> = (0..per_load).map(|_| cx.body.fresh(held(acc))).collect();
@@ -235,7 +244,18 @@ impl Lower<'_> {
             }
             cx.tree(values, (fold, acc))
         };
-        (0..rest.regs()).map(|reg| read(self, reg)).collect()
+        let mut out = Vec::with_capacity(rows.len());
+        for (of_turn, first) in rows.chunks(turn).zip((0..).step_by(turn)) {
+            let group = self.body.group();
+            for (reg, value) in (first..).zip(of_turn) {
+                let (at, a) = (Addr::reg(own, i64::from(row_at(reg))), vec![*value]);
+                let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(acc), at, a };
+                self.body.touch(Touch::write(memory, group), Some(Guard { pred, negated: false }), store);
+            }
+            let group = self.body.group();
+            out.extend((first..first + of_turn.len()).map(|reg| read(self, reg, group)));
+        }
+        out
     }
     /// These bits of the thread's number, moved together.
     fn gathered_bits(&mut self, mask: u32) -> Reg {

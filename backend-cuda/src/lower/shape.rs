@@ -80,41 +80,68 @@ impl Lower<'_> {
         self.set_tile(id, moved);
         Ok(())
     }
-    /// Written in row-major order of the operand, read where the places of the result lie in it.
-    fn through_rows(
+    /// Written in row-major order of the operand, read where the places of the result lie in it: piece by piece, where the
+    /// tile is larger than shared memory.
+    pub(super) fn through_rows(
         &mut self,
         elem: ElemType,
         (regs, from, from_dims): (&[Reg], &RegLayout, Dims),
         (to, to_dims): (&RegLayout, Dims),
         place: &dyn Fn(&Coord) -> Coord,
     ) -> Vec<Reg> {
-        let bytes = elem.bytes() as u32;
-        let buffer = self.body.buffer(from_dims.elems() as u32 * bytes, 16);
-        let (memory, group) = (Memory::Shared(buffer), self.body.group());
+        let (bytes, all) = (elem.bytes() as u32, from_dims.elems() as u32);
+        let piece = all.min(self.shared_room() / bytes);
+        let buffer = self.body.buffer(piece * bytes, 16);
+        let memory = Memory::Shared(buffer);
         let base = self.body.buffer_base(buffer);
-        for (reg, value) in regs.iter().enumerate() {
-            let (index, inside) = self.flat_place(from, from_dims, reg);
-            let address = self.body.tern(Tern::MadLo, Ty::U32, index, Src::Imm(u64::from(bytes)), base);
-            let a = vec![self.as_stored(elem, *value)];
-            let (ty, at) = (stored(elem), Addr::reg(address, 0));
-            let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty, at, a };
-            self.body.touch(Touch::write(memory, group), inside.map(|pred| Guard { pred, negated: false }), store);
-        }
-        let group = self.body.group();
         // The first of the result's elements; all others lie as far behind it as in row-major order.
         let origin = flat(&place(&[0; MAX_RANK]), from_dims.as_slice());
-        (0..to.regs())
-            .map(|reg| {
+        let mut read: Vec<Option<Reg>> = vec![None; to.regs()];
+        for first in (0..all).step_by(piece as usize) {
+            let part = (piece < all).then_some((first, piece));
+            let group = self.body.group();
+            for (reg, value) in regs.iter().enumerate() {
+                let (index, inside) = self.flat_place(from, from_dims, reg);
+                let (at, here) = self.in_piece((index, inside), part, 0, (base, bytes));
+                let a = vec![self.as_stored(elem, *value)];
+                let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(elem), at, a };
+                self.body.touch(Touch::write(memory, group), here.map(|pred| Guard { pred, negated: false }), store);
+            }
+            let group = self.body.group();
+            for (reg, read) in read.iter_mut().enumerate() {
                 let (index, inside) = self.flat_place(to, to_dims, reg);
-                let address = self.body.tern(Tern::MadLo, Ty::U32, index, Src::Imm(u64::from(bytes)), base);
-                let at = Addr::reg(address, i64::from(origin * bytes));
+                let (at, here) = self.in_piece((index, inside), part, origin, (base, bytes));
                 let touch = Touch::read(memory, group);
-                match inside {
-                    None => self.load_one(elem, touch, CacheHint::default(), at),
-                    Some(pred) => self.load_if(elem, touch, (pred, Src::Imm(0)), at),
-                }
-            })
-            .collect()
+                *read = Some(match (here, *read) {
+                    (None, _) => self.load_one(elem, touch, CacheHint::default(), at),
+                    (Some(pred), None) => self.load_if(elem, touch, (pred, Src::Imm(0)), at),
+                    (Some(pred), Some(earlier)) => {
+                        let now = self.load_if(elem, touch, (pred, Src::Imm(0)), at);
+                        self.select(elem, pred.into(), now.into(), earlier.into())
+                    }
+                });
+            }
+        }
+        read.into_iter().flatten().collect()
+    }
+    /// Where the element of this index, and so many behind it, lies in a piece of the tile, and whether it does.
+    fn in_piece(
+        &mut self,
+        (index, inside): (Reg, Option<Reg>),
+        part: Option<(u32, u32)>,
+        behind: u32,
+        (base, bytes): (Reg, u32),
+    ) -> (Addr, Option<Reg>) {
+        let Some((first, piece)) = part else {
+            let address = self.body.tern(Tern::MadLo, Ty::U32, index, Src::Imm(u64::from(bytes)), base);
+            return (Addr::reg(address, i64::from(behind * bytes)), inside);
+        };
+        // What lies before the piece wraps, and is beyond it too.
+        let from = self.body.bin(Bin::Add, Ty::U32, index, Src::Imm(u64::from(behind.wrapping_sub(first))));
+        let here = self.body.setp(Cmp::Lt, Ty::U32, from, Src::Imm(u64::from(piece)));
+        let here = inside.map_or(here, |inside| self.body.bin(Bin::And, Ty::Pred, inside, here));
+        let address = self.body.tern(Tern::MadLo, Ty::U32, from, Src::Imm(u64::from(bytes)), base);
+        (Addr::reg(address, 0), Some(here))
     }
     /// The row-major index of a register's element, and whether it exists; `None`: surely.
     fn flat_place(&mut self, layout: &RegLayout, dims: Dims, reg: usize) -> (Reg, Option<Reg>) {

@@ -37,6 +37,7 @@ pub fn run(plan: &Plan, common: &Common, lines: &mut Lines<'_>) -> Result<Facts,
     for arm in &arms {
         let Some(queued) = memory.ready(&mut bench, arm)? else { continue };
         let times = bench.times(plan.runs, |stream| bench.queue(stream, &queued))?;
+        bench.done(queued)?;
         let bytes = plan.amount.read(arm.pattern);
         let (gbs, median) = (rate(bytes, times[0]), rate(bytes, times[times.len() / 2]));
         let cells = arm.cells().into_iter().chain([tenths(gbs), tenths(median), Cell::Empty, Cell::Empty]);

@@ -37,6 +37,8 @@ pub fn run(plan: &Plan, lines: &mut Lines<'_>) -> Result<Facts, Failure> {
         };
         let ready = resident(&mut device, &mut variants, &launch, views)?;
         device.launch(&ready.loaded, ready.ctas, &ready.params)?;
+        ready.outcome(&mut device)?.checked()?;
+        ready.free(&mut device);
         let cells = arm.cells().into_iter().chain((0..4).map(|_| Cell::Empty));
         lines.row(&cells.collect::<Vec<Cell>>())?;
     }

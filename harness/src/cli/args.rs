@@ -105,6 +105,20 @@ pub(super) fn arch_arg() -> Arg {
         .help("What GPU code is compiled for")
 }
 
+/// `--schedule`.
+pub(super) fn schedule_arg() -> Arg {
+    Arg::new("schedule")
+        .long("schedule")
+        .value_name("SEED")
+        .value_parser(value_parser!(u64))
+        .help("Mix the emulator's warps, blocks and copies as the seed says [default: one after the other]")
+}
+
+/// The value of `--schedule`, if it was given.
+pub(super) fn schedule(matches: &ArgMatches) -> Option<u64> {
+    matches.get_one("schedule").copied()
+}
+
 /// The value of `--arch`.
 pub(super) fn arch(matches: &ArgMatches) -> Arch {
     matches.get_one::<String>("arch").and_then(|name| Arch::from_name(name)).unwrap_or(Arch::Sm90a)

@@ -21,7 +21,9 @@ impl Command for Run {
         let target = args::target_arg().default_value(Target::Sim.name());
         let all = args::machine_args().into_iter().chain(args::output_args()).chain(args::launch_args());
         let arch = args::arch_arg().help("What the emulator emulates");
-        let all = all.chain([args::seed_arg(), args::no_check_arg(), target, arch]).map(|arg| arg.global(true));
+        let all = all
+            .chain([args::seed_arg(), args::no_check_arg(), target, arch, args::schedule_arg()])
+            .map(|arg| arg.global(true));
         pick::with_kernels(command.about("Run a kernel on random data and check its values").args(all), kernels)
     }
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
@@ -37,6 +39,9 @@ impl Command for Run {
         }
         if let Some(choice) = options.fidelity {
             runtime = runtime.fidelity(choice)?;
+        }
+        if let Some(seed) = options.schedule {
+            runtime = runtime.scheduled(seed)?;
         }
 
         let mut case = instance.case(options.inputs, &runtime.limits())?;
@@ -79,6 +84,7 @@ struct Options {
     check_races: bool,
     check: bool,
     fidelity: Option<Choice>,
+    schedule: Option<u64>,
     inputs: Inputs,
     common: Common,
 }
@@ -97,6 +103,7 @@ impl Options {
             check_races: matches.get_flag("check-races"),
             check: !matches.get_flag("no-check"),
             fidelity: args::fidelity(matches),
+            schedule: args::schedule(matches),
             inputs: if timing_only { Inputs::ShapesOnly } else { Inputs::Random { seed } },
             common: Common::of(matches),
         })
@@ -110,7 +117,8 @@ impl Options {
         let grid = self.grid.map(|grid| ("grid".to_string(), grid.to_string()));
         let depth = self.queue_depth.map(|depth| ("queue depth".to_string(), depth.to_string()));
         let threads = self.threads.map(|threads| ("threads".to_string(), threads.to_string()));
-        [("inputs".to_string(), inputs)].into_iter().chain(grid).chain(depth).chain(threads).collect()
+        let schedule = self.schedule.map(|seed| ("schedule".to_string(), format!("seed {seed}")));
+        [("inputs".to_string(), inputs)].into_iter().chain(grid).chain(depth).chain(threads).chain(schedule).collect()
     }
 }
 

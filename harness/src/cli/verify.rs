@@ -30,6 +30,7 @@ impl Command for Verify {
                 args::no_check_arg(),
                 args::target_arg().help("One backend [default: all that are present]"),
                 args::arch_arg().help("What the emulator emulates"),
+                args::schedule_arg(),
             ])
     }
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
@@ -38,6 +39,10 @@ impl Command for Verify {
         let instances = if words.is_empty() { cx.kernels.instances() } else { cx.kernels.chosen(&words)? };
         let (mut backends, missing) =
             backends(matches.get_one::<Target>("target").copied(), args::arch(matches), &common)?;
+        let schedule = args::schedule(matches);
+        if let Some(seed) = schedule {
+            backends = scheduled(backends, seed)?;
+        }
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
         let first = !matches.get_flag("no-check");
 
@@ -55,6 +60,7 @@ impl Command for Verify {
         }
         drop(progress);
         let mut facts = vec![("inputs".to_string(), format!("random, seed {seed}"))];
+        facts.extend(schedule.map(|seed| ("schedule of the emulator".to_string(), format!("seed {seed}"))));
         if backends.iter().any(|backend| backend.target() == Target::Sim) {
             facts.extend(machine_facts(&common.open_machine()?, &FieldSet::default()));
         }
@@ -86,6 +92,17 @@ fn backends(wanted: Option<Target>, arch: Arch, common: &Common) -> Result<(Vec<
         }
     }
     Ok((present, missing))
+}
+
+/// The emulator mixes what it runs; where it alone was asked for, it has to be there.
+fn scheduled(backends: Vec<Runtime>, seed: u64) -> Result<Vec<Runtime>, Diagnostics> {
+    let alone = backends.len() == 1;
+    let one = |backend: Runtime| match backend.target() {
+        Target::PtxEmu => backend.scheduled(seed),
+        Target::Sim | Target::Reference | Target::Cuda if alone => backend.scheduled(seed),
+        Target::Sim | Target::Reference | Target::Cuda => Ok(backend),
+    };
+    backends.into_iter().map(one).collect()
 }
 
 /// What became of one instance on one backend.

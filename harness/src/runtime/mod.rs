@@ -17,7 +17,7 @@ use tilewright_core::interp::{self, Interp, Mesh, Printed};
 use tilewright_core::launch::{Backend, DEFAULT_QUEUE_DEPTH, Ready};
 use tilewright_core::passes;
 use tilewright_cuda::driver;
-use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::emulator::{Emulator, Schedule};
 use tilewright_cuda::launch::Device;
 use tilewright_sim::fidelity::{Choice, Estimate, Gap, Roofline};
 use tilewright_sim::machine::{FieldId, FieldSet, Machine, Status};
@@ -121,6 +121,20 @@ impl Runtime {
                 Err(errors::no_clock("--fidelity", self.target()).into())
             }
         }
+    }
+    /// The same with the emulator's warps, blocks and copies mixed as a seed says.
+    ///
+    /// # Errors
+    /// The backend is not the emulator.
+    pub fn scheduled(mut self, seed: u64) -> Result<Runtime, Diagnostics> {
+        let target = self.target();
+        match &mut self {
+            Runtime::PtxEmu(gpu) => gpu.device.limits.schedule = Schedule::Random(seed),
+            Runtime::Sim(_) | Runtime::Reference(_) | Runtime::Cuda(_) => {
+                return Err(errors::no_schedule(target).into());
+            }
+        }
+        Ok(self)
     }
     /// The same, with races between programs and reads of unwritten elements as errors.
     pub fn check_races(mut self) -> Runtime {

@@ -95,6 +95,7 @@ fn on_sets(
         if best.as_ref().is_none_or(|best| timed.us < best.us) {
             best = Some(timed);
         }
+        launches.into_iter().try_for_each(|launch| bench.done(launch))?;
     }
     Ok(best)
 }
@@ -150,6 +151,7 @@ fn ready(
 /// Runs once; the values have to agree with f64.
 fn check(bench: &mut Bench, case: &mut dyn Case, launch: &Queued, set: &[Address]) -> Result<(), Diagnostics> {
     bench.queue(bench.gpu.stream(), launch)?;
+    launch.outcome(&mut bench.gpu)?.checked()?;
     bench.gpu.synchronize()?;
     let mut host = case.launch()?.ready()?;
     let mut places = set.iter();

@@ -59,6 +59,7 @@ fn warm(bench: &mut Bench, kernels: &Kernels) -> Result<(Duration, Duration), Di
         }
         queue.push(start.elapsed() / LAUNCHES.0 as u32);
     }
+    bench.done(queued)?;
     let median = |mut times: Vec<Duration>| {
         times.sort_unstable();
         times[times.len() / 2]
@@ -94,7 +95,9 @@ fn once(kernels: &Kernels, cache: Cache, word: &str) -> Result<Duration, Diagnos
     let queued = bench.ready(&launch, &views)?;
     bench.queue(bench.gpu.stream(), &queued)?;
     bench.gpu.synchronize()?;
-    Ok(start.elapsed())
+    let took = start.elapsed();
+    bench.done(queued)?;
+    Ok(took)
 }
 
 /// The shortest of some.
