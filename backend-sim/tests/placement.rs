@@ -27,7 +27,7 @@ fn placed(dims: &[usize], placement: Placement, cubes: usize) -> Placed {
 /// `cube.pe: bytes` of each request, for a PE of cube `cube`.
 fn requests(placed: &Placed, start: &[i64], dims: &[usize], cube: usize) -> String {
     let mut out = Vec::new();
-    placed.requests(start, dims, cube, &mut out);
+    placed.requests(start, dims, (cube, 5), &mut out);
     out.iter().map(|r| format!("{}.{}: {}", r.cube, r.pe, r.bytes)).collect::<Vec<_>>().join("  ")
 }
 
@@ -131,6 +131,12 @@ fn a_placement_that_does_not_fit_is_told_completely() {
      = next: give it a home, for example `.placed(Placement::over_cubes(axis, cubes))`
      = more: tilewright explain TW-E0534
     ");
+    assert_snapshot!(refuse(&[64], Placement::in_each_pe(), 1, true), @r"
+    error[TW-E0534]: the kernel stores to `x`, which has 8 copies, one in each PE of the launch
+     |
+     = next: give it a home, for example `.placed(Placement::over_cubes(axis, cubes))`
+     = more: tilewright explain TW-E0534
+    ");
     // One copy is no problem, nor is a tensor without axes in one place.
     assert_snapshot!(refuse(&[64], Placement::replicated(), 1, true), @"fits");
     assert_snapshot!(refuse(&[], Placement::at(0, 3), 1, true), @"fits");
@@ -140,7 +146,7 @@ fn a_placement_that_does_not_fit_is_told_completely() {
 fn homes(len: usize, axis: usize, placement: &Placement) -> Vec<Vec<usize>> {
     let pe_splits: &[Split] = match &placement.in_cube {
         InCube::Split(splits) => splits,
-        InCube::At(_) => &[],
+        InCube::At(_) | InCube::Each => &[],
     };
     let mut pieces: Vec<(Vec<usize>, Vec<usize>)> = vec![((0..len).collect(), Vec::new())];
     let mut nominal = len;
@@ -160,6 +166,7 @@ fn placements(rank: usize) -> impl Strategy<Value = Placement> {
     let split = (0..rank, 1usize..5).prop_map(|(axis, parts)| Split { axis, parts });
     let pes = prop_oneof![
         (0usize..8).prop_map(InCube::At),
+        Just(InCube::Each),
         prop::collection::vec((0..rank, 1usize..3).prop_map(|(axis, parts)| Split { axis, parts }), 0..4)
             .prop_map(InCube::Split),
     ];
@@ -184,7 +191,7 @@ proptest! {
     fn requests_are_the_elements_gathered_by_slice((dims, placement, start, tile) in accesses()) {
         let x = placed(&dims, placement.clone(), 4);
         let mut found = Vec::new();
-        x.requests(&start, &tile, 2, &mut found);
+        x.requests(&start, &tile, (2, 5), &mut found);
 
         let axes: Vec<_> = dims.iter().enumerate().map(|(axis, len)| homes(*len, axis, &placement)).collect();
         let mut order: Vec<(usize, usize)> = Vec::new();
@@ -203,6 +210,7 @@ proptest! {
             let cube = if levels == 1 { placement.first_cube + sum(0) } else { 2 };
             let pe = match &placement.in_cube {
                 InCube::At(pe) => *pe,
+                InCube::Each => 5,
                 InCube::Split(splits) => splits.iter().enumerate().fold(0, |pe, (i, s)| pe * s.parts + sum(levels + i)),
             };
             if !order.contains(&(cube, pe)) {

@@ -17,14 +17,15 @@ pub const CODES: &[CodePage] = &[
     CodePage {
         code: "TW-E0821",
         title: "no such tier",
-        page: "A tier is the command form of a kernel's products. The short-context decode sweep exists for the tier `baseline` \
-               (primitive commands only).",
+        page: "A tier says which commands a PE is given for a KV tile: `baseline` one per operation, `composite` the product of \
+               query and keys as one, `composite-fused` that product and all of the rest as two. Values are the same.",
     },
     CodePage {
         code: "TW-E0822",
         title: "a golden file cannot be used",
         page: "`--check DIR` reads the sweep's golden CSV file from the folder. Its columns must be those of the sweep, and its \
-               values numbers.",
+               values numbers. Some flags ask for what the study did not publish, such as keys and values in each PE's own slice: \
+               then there is no such file.",
     },
     CodePage {
         code: "TW-E0823",
@@ -90,6 +91,14 @@ pub fn unknown_tier(found: &str, known: &[&str]) -> Diagnostic {
 pub fn golden(file: &Path, why: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::new("TW-E0822", format!("golden file {}: {why}", file.display()))
         .next("--check DIR, where DIR holds the golden CSV files")
+}
+
+pub fn not_published(study: &str, flags: &str) -> Diagnostic {
+    Diagnostic::new(
+        "TW-E0822",
+        format!("there is no golden file for `{study}` with these flags: the study did not publish it"),
+    )
+    .next(flags.to_string())
 }
 
 pub fn other_sweep(file: &Path, expected: &[String], found: &[String]) -> Diagnostic {

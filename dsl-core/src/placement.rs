@@ -16,6 +16,8 @@ pub enum InCube {
     Split(Vec<Split>),
     /// All of it in the slice of one PE.
     At(usize),
+    /// All of it in the slice of every PE: a PE reads its own copy.
+    Each,
 }
 
 /// Where the elements of a tensor lie: first cut over cubes, then inside each cube.
@@ -32,6 +34,10 @@ impl Placement {
     /// One copy per cube, in the slice of PE 0 (`replicated` in a launch over one cube is all in PE 0).
     pub fn replicated() -> Placement {
         Placement { first_cube: 0, cubes: None, in_cube: InCube::At(0) }
+    }
+    /// One copy per PE, in its own slice.
+    pub fn in_each_pe() -> Placement {
+        Placement { in_cube: InCube::Each, ..Placement::replicated() }
     }
     /// All of it in the slice of one PE of one cube.
     pub fn at(cube: usize, pe: usize) -> Placement {

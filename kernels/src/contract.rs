@@ -34,6 +34,10 @@ contract_codes! {
         "Every length of a tensor and of a tile is at least 1, a tile has at most 4194304 elements, and a tensor at most 2^40.";
     Accumulator = "TW-E0559", "the accumulator cannot hold the product",
         "f16 products accumulate in f16 or f32, bf16 products in f32. An accumulator with fewer bits of fraction than the sum needs loses the small terms of a long one, and the machine has no such product. `--acc` chooses the accumulator, `--elem` the element type of the operands.";
+    CausalRows = "TW-E0561", "a causal query token must see a token",
+        "In causal prefill the last query token sees all S_kv tokens and each one before it one less, so the first of T_q query tokens sees S_kv - T_q + 1. With fewer tokens than query tokens some would see none.";
+    SubMesh = "TW-E0562", "long-context decode runs on 1 to 16 cubes of 1, 2, 4 or 8 PEs",
+        "The tokens of one KV head are cut over the cubes of a SIP, which has 16, and over the PEs of each cube, whose partials meet along the cube's rows of four and then down its first column. Any number of cubes works; other numbers of PEs have no such lines.";
     Number = "TW-E0560", "a number lies outside its range",
         "A probability of dropout lies from 0 up to, but without, 1: what is kept is divided by 1 - p. The epsilon of a norm is positive, or a constant row would be divided by zero. Any other number must be finite in f32, the type in which kernels take it.";
 }
@@ -41,6 +45,23 @@ contract_codes! {
 /// An error of this clause.
 pub fn refuse(clause: Clause, message: String, next: impl Into<String>) -> Diagnostic {
     Diagnostic::new(clause.code(), message).next(next)
+}
+
+/// What is wrong with a length of the model or of a tile; `what` is its name, whose flag is written with dashes.
+pub fn size(what: &str, n: usize) -> Option<Diagnostic> {
+    const MOST: usize = 1 << 31;
+    let message = format!("{what} is {n}, it must lie in 1..={MOST}");
+    let flag = what.to_lowercase().replace('_', "-");
+    (n == 0 || n > MOST).then(|| refuse(Clause::Sizes, message, format!("choose `--{flag}` in that range")))
+}
+
+/// bf16 with an accumulator of f16.
+pub fn bf16_in_f16() -> Diagnostic {
+    refuse(
+        Clause::Accumulator,
+        "a product of bf16 cannot be accumulated in f16".to_string(),
+        "use `--acc f32` with `--elem bf16`",
+    )
 }
 
 /// The number as a kernel takes it.

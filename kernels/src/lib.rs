@@ -8,9 +8,11 @@ pub mod contract;
 pub mod dropout;
 pub mod fused_attention;
 pub mod gqa_decode;
+pub mod gqa_prefill;
 pub mod grouped_gemm;
 pub mod histogram;
 pub mod layer_norm;
+pub mod long_decode;
 pub mod matmul;
 pub mod matmul_leaky_relu;
 pub mod persistent_matmul;
@@ -19,7 +21,7 @@ pub mod prefix_sum;
 pub mod row_softmax;
 pub mod vector_add;
 
-use ndarray::{Array, Dimension, IntoDimension};
+use ndarray::{Array, Dimension, IntoDimension, Ix2};
 use tilewright::core_api::ir::Literal;
 use tilewright::prelude::*;
 use tilewright::registry::Kernels;
@@ -28,6 +30,8 @@ use tilewright::registry::Kernels;
 pub fn all() -> Kernels {
     tilewright::kernels![
         gqa_decode::GQA_DECODE,
+        gqa_prefill::GQA_PREFILL,
+        long_decode::LONG_DECODE,
         vector_add::VECTOR_ADD,
         row_softmax::ROW_SOFTMAX,
         matmul::MATMUL,
@@ -51,6 +55,13 @@ where
     [usize; R]: IntoDimension,
 {
     widened(t.dims().into_dimension(), t.elements())
+}
+
+/// One head of a tensor `heads x rows x d`, widened: all of a long context in f64 would take four times the memory of the
+/// tensors.
+pub(crate) fn of_head<T: Elem>(t: &Tensor<T, 3>, head: usize) -> Array<f64, Ix2> {
+    let [_, rows, d] = t.dims();
+    widened(Ix2(rows, d), t.elements().get(head * rows * d..(head + 1) * rows * d).unwrap_or(&[]))
 }
 
 /// Elements in row-major order as an array of f64; zeros where only the shape is known.

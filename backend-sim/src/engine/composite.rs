@@ -119,6 +119,7 @@ impl Fabric {
         });
         match prologue {
             Some(time) => {
+                cx.record.sums.math_tiles += time;
                 cx.record.begin(pe.0, Engine::Math, now);
                 cx.clock.after(time, Kind::Prologue, pe.0);
                 cx.clock.after(delay, Kind::Feed, pe.0);

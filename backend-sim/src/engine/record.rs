@@ -106,6 +106,8 @@ pub struct LogSums {
     pub gemm_tiles: Ps,
     /// Elementwise commands and reductions; without copies.
     pub math: Ps,
+    /// Prologues of composites on the MATH engine.
+    pub math_tiles: Ps,
     /// Copies that loops and `if`s make, and transposes.
     pub copy: Ps,
     /// Loads and stores, from issue to completion.

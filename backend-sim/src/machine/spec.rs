@@ -99,6 +99,8 @@ machine_fields! {
         tile_n: u32 = Count[1, 4096];
         /// Depth of a composite's tile.
         tile_k: u32 = Count[1, 4096];
+        /// Edge of the blocks in which a `dot` is issued, each of which loads its part of what was loaded once more; 0: a `dot` is one command.
+        dot_block: u32 = Count[0, 4096];
     }
     /// The elementwise engine of a PE (section 1).
     math: Math {

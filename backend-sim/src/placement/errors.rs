@@ -9,7 +9,7 @@ pub(super) enum Fault {
     NoParts { axis: usize },
     NoCube { first: usize, cubes: usize, reach: usize },
     NoPe { placement: InCube, per_cube: usize },
-    StoreToCopies { copies: usize },
+    StoreToCopies { copies: usize, in_each: &'static str },
 }
 
 const AXIS: &str = "TW-E0530";
@@ -75,6 +75,7 @@ impl Fault {
             Fault::NoPe { placement, per_cube } => {
                 let uses = match placement {
                     InCube::At(pe) => format!("PE {pe}"),
+                    InCube::Each => "every PE".to_string(),
                     InCube::Split(splits) => {
                         let parts: Vec<String> = splits.iter().map(|s| s.parts.to_string()).collect();
                         format!("{} PEs", parts.join(" x "))
@@ -83,12 +84,12 @@ impl Fault {
                 Diagnostic::new(PE, format!("the placement of `{name}` uses {uses} of a cube; a cube has {per_cube} PEs"))
                     .next(match placement {
                         InCube::At(_) => format!("choose a PE below {per_cube}"),
-                        InCube::Split(_) => format!("cut into at most {per_cube} parts"),
+                        InCube::Split(_) | InCube::Each => format!("cut into at most {per_cube} parts"),
                     })
             }
-            Fault::StoreToCopies { copies } => Diagnostic::new(
+            Fault::StoreToCopies { copies, in_each } => Diagnostic::new(
                 COPIES,
-                format!("the kernel stores to `{name}`, which has {copies} copies, one in each cube of the launch"),
+                format!("the kernel stores to `{name}`, which has {copies} copies, one in each {in_each} of the launch"),
             )
             .next("give it a home, for example `.placed(Placement::over_cubes(axis, cubes))`"),
         }

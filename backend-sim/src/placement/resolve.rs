@@ -71,7 +71,8 @@ pub struct Placed {
     /// The first cube, or `None`: a copy in each cube of the launch.
     first_cube: Option<usize>,
     num_cubes: usize,
-    first_pe: usize,
+    /// The first PE, or `None`: a copy in each PE.
+    first_pe: Option<usize>,
 }
 
 impl Placed {
@@ -97,9 +98,10 @@ impl Placed {
         if let Some(split) = &placement.cubes {
             cut(&mut axes, split, Home::Cube);
         }
-        let mut first_pe = 0;
+        let mut first_pe = Some(0);
         match &placement.in_cube {
-            InCube::At(pe) => first_pe = *pe,
+            InCube::At(pe) => first_pe = Some(*pe),
+            InCube::Each => first_pe = None,
             InCube::Split(splits) => {
                 let mut stride: usize = splits.iter().map(|s| s.parts).product();
                 for split in splits {
@@ -120,9 +122,10 @@ impl Placed {
     }
 
     /// Appends one request per slice that holds elements of the box `start .. start + dims`, clipped to the tensor, in
-    /// the order of their first elements. `cube`: of the PE that asks. Both slices have one entry per axis.
-    pub fn requests(&self, start: &[i64], dims: &[usize], cube: usize, out: &mut Vec<Request>) {
-        let request = Request { cube: self.first_cube.unwrap_or(cube), pe: self.first_pe, bytes: self.elem_bytes };
+    /// the order of their first elements. `asking`: cube and PE. Both slices have one entry per axis.
+    pub fn requests(&self, start: &[i64], dims: &[usize], asking: (usize, usize), out: &mut Vec<Request>) {
+        let (cube, pe) = (self.first_cube.unwrap_or(asking.0), self.first_pe.unwrap_or(asking.1));
+        let request = Request { cube, pe, bytes: self.elem_bytes };
         self.split(&self.axes, start, dims, request, out);
     }
 
@@ -172,7 +175,7 @@ fn faults_of(machine: &Machine, cubes: CubeSpan, tensor: &AnyTensor, written: bo
     let mut faults = Vec::new();
     let pe_splits: &[Split] = match &placement.in_cube {
         InCube::Split(splits) => splits,
-        InCube::At(_) => &[],
+        InCube::At(_) | InCube::Each => &[],
     };
     for split in placement.cubes.iter().chain(pe_splits) {
         // All of it in one part is no cut, whatever the axis: that is how a single cube is named.
@@ -190,12 +193,18 @@ fn faults_of(machine: &Machine, cubes: CubeSpan, tensor: &AnyTensor, written: bo
                 faults.push(Fault::NoCube { first: placement.first_cube, cubes: split.parts, reach: cubes.reach });
             }
         }
-        None if written && cubes.launch > 1 => faults.push(Fault::StoreToCopies { copies: cubes.launch }),
+        None if written && placement.in_cube != InCube::Each && cubes.launch > 1 => {
+            faults.push(Fault::StoreToCopies { copies: cubes.launch, in_each: "cube" });
+        }
         None => {}
     }
     let per_cube = machine.pes_per_cube();
+    if written && placement.in_cube == InCube::Each {
+        faults.push(Fault::StoreToCopies { copies: cubes.launch * per_cube, in_each: "PE" });
+    }
     let end_pe = match &placement.in_cube {
         InCube::At(pe) => pe.checked_add(1),
+        InCube::Each => Some(per_cube),
         InCube::Split(splits) => splits.iter().try_fold(1usize, |n, s| n.checked_mul(s.parts)),
     };
     if end_pe.is_none_or(|end| end > per_cube) {

@@ -399,20 +399,21 @@ impl<'m> Compiler<'_, 'm> {
         self.p.commands.push(Command { op, mnemonic, issue, cycles, job, waits, makes, drops, traced });
         self.p.code.push(Instr::Command(self.p.commands.len() as u32 - 1));
     }
-    fn here(&self) -> u32 {
+    pub(super) fn here(&self) -> u32 {
         self.p.code.len() as u32
     }
     /// Emits a jump whose target follows with `land`.
-    fn jump(&mut self, instr: Instr) -> u32 {
+    pub(super) fn jump(&mut self, instr: Instr) -> u32 {
         self.p.code.push(instr);
         self.here() - 1
     }
-    fn land(&mut self, at: u32) {
+    pub(super) fn land(&mut self, at: u32) {
         let here = self.here();
         match &mut self.p.code[at as usize] {
             Instr::Jump { to } => *to = here,
             Instr::Branch { otherwise, .. } => *otherwise = here,
             Instr::Turn { exit, .. } => *exit = here,
+            Instr::NextBlock { exit, .. } => *exit = here,
             Instr::Again { .. }
             | Instr::Next { .. }
             | Instr::Eval { .. }

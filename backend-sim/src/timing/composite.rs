@@ -26,6 +26,7 @@ struct Parts<'m> {
 impl<'m> Compiler<'_, 'm> {
     pub(super) fn composite(&mut self, op: OpId, o: &ops::Composite, price: Price<'_>, dead: &[ValueId]) {
         let m = self.m;
+        self.scalars_inside(o);
         let Some((parts, after_dot)) = self.parts(o) else { return };
         let streamed = match self.streamed(&parts) {
             Ok(streamed) => streamed,
@@ -63,6 +64,14 @@ impl<'m> Compiler<'_, 'm> {
             price
         };
         self.command(op, "composite", price, job, waits, makes, dead);
+    }
+    /// Places and lengths that the streamed operand needs are computed by the CPU, before it issues the composite.
+    fn scalars_inside(&mut self, o: &ops::Composite) {
+        for &id in &self.m.region(o.body).ops {
+            if let Work::Scalar | Work::Place(_) = self.price(id).work {
+                self.lower(id, &[]);
+            }
+        }
     }
     /// The parts, and the values that depend on the product. `None` without a product (the verifier says so).
     fn parts(&self, o: &ops::Composite) -> Option<(Parts<'m>, FxHashSet<ValueId>)> {

@@ -7,13 +7,13 @@
 use super::errors::{Fault, Holder, Stop};
 use super::hardware::{Direction, Hardware, Seat};
 use super::launch::Launch;
-use super::program::{Command, EngineRecord, Instr, Job, Part, PlaceValue, Program, ScalarSlot};
+use super::program::{Access, Command, EngineRecord, Instr, Job, Part, PlaceValue, Program, ScalarSlot};
 use super::result::Limits;
 use super::scratch::{Pending, Room, Scratch, TileIx, wait_class};
 use super::tally::Tally;
 use crate::engine::composite::StreamedTiles;
 use crate::engine::ipcq::Message;
-use crate::engine::{Class, EventSet, Kind};
+use crate::engine::{Class, Engine, EventSet, Kind};
 use crate::units::{Bytes, Ps};
 use std::collections::VecDeque;
 use tilewright_core::interp::{Halt, NoLink, scalar};
@@ -75,6 +75,8 @@ pub struct Cpu {
     pub commands: u64,
     pub cycles: u64,
     pub tally: Tally,
+    /// The block of a product in blocks at which it is.
+    block: u64,
     /// Turns of loops since the last command.
     free_turns: u64,
     /// Words of the control trace that were used.
@@ -104,6 +106,7 @@ impl Cpu {
             commands: 0,
             cycles: 0,
             tally: Tally::default(),
+            block: 0,
             free_turns: 0,
             traced: 0,
         }
@@ -161,6 +164,14 @@ impl Cpu {
                 Instr::Branch { cond, otherwise } => {
                     if self.scalars[cond.0 as usize].as_bool() == Some(false) {
                         self.pc = otherwise;
+                        continue;
+                    }
+                }
+                Instr::NextBlock { blocks, exit } => {
+                    self.block += 1;
+                    if self.block >= sh.program.blocks[blocks as usize].count() {
+                        self.block = 0;
+                        self.pc = exit;
                         continue;
                     }
                 }
@@ -250,6 +261,7 @@ impl Cpu {
             | Instr::Spend { .. }
             | Instr::Jump { .. }
             | Instr::Branch { .. }
+            | Instr::NextBlock { .. }
             | Instr::Next { .. }
             | Instr::End => None,
         })
@@ -388,24 +400,11 @@ impl Cpu {
         number: u32,
         c: &Command,
     ) -> Result<Flow, Stop> {
-        let (pe, now) = (self.seat.ix, hw.cx.clock.now());
         match c.job {
-            Job::Engine { engine, record, time } => {
-                let (sums, tally) = (&mut hw.cx.record.sums, &mut self.tally);
-                let (sum, of_pe) = match record {
-                    EngineRecord::Gemm => (&mut sums.gemm, &mut tally.dots),
-                    EngineRecord::Math => (&mut sums.math, &mut tally.math),
-                    EngineRecord::Copy => (&mut sums.copy, &mut tally.math),
-                };
-                *sum += time;
-                *of_pe += time;
-                tally.open();
-                tally.spend(sh.engine_overhead);
-                hw.cx.record.log(pe.0, now, now + time);
-                hw.cx.record.run(pe.0, engine, now, time);
-                self.phase = Phase::Engaged;
-                hw.cx.clock.after(time + sh.engine_overhead, Kind::Cpu, pe.0);
-                return Ok(Flow::Wait);
+            Job::Engine { engine, record, time } => return Ok(self.run_engine(sh, hw, engine, record, time)),
+            Job::Block { blocks } => {
+                let time = sh.program.blocks[blocks as usize].time(self.block);
+                return Ok(self.run_engine(sh, hw, Engine::Gemm, EngineRecord::Gemm, time));
             }
             Job::Load { access } => self.load(sh, hw, access, c),
             Job::Store { access, extra } => self.store(sh, hw, access, extra, c),
@@ -434,6 +433,32 @@ impl Cpu {
         }
         Ok(self.complete(sh, c))
     }
+    /// An engine works, and the CPU is blocked until it is done.
+    fn run_engine<Q: EventSet>(
+        &mut self,
+        sh: Shared<'_>,
+        hw: &mut Hardware<'_, Q>,
+        engine: Engine,
+        record: EngineRecord,
+        time: Ps,
+    ) -> Flow {
+        let (pe, now) = (self.seat.ix, hw.cx.clock.now());
+        let (sums, tally) = (&mut hw.cx.record.sums, &mut self.tally);
+        let (sum, of_pe) = match record {
+            EngineRecord::Gemm => (&mut sums.gemm, &mut tally.dots),
+            EngineRecord::Math => (&mut sums.math, &mut tally.math),
+            EngineRecord::Copy => (&mut sums.copy, &mut tally.math),
+        };
+        *sum += time;
+        *of_pe += time;
+        tally.open();
+        tally.spend(sh.engine_overhead);
+        hw.cx.record.log(pe.0, now, now + time);
+        hw.cx.record.run(pe.0, engine, now, time);
+        self.phase = Phase::Engaged;
+        hw.cx.clock.after(time + sh.engine_overhead, Kind::Cpu, pe.0);
+        Flow::Wait
+    }
     fn complete(&mut self, sh: Shared<'_>, c: &Command) -> Flow {
         if let (Some(slot), Some(trace)) = (c.traced, sh.launch.trace) {
             let slot = &mut self.scalars[slot.0 as usize];
@@ -447,9 +472,16 @@ impl Cpu {
         self.pc += 1;
         Flow::On
     }
+    /// What of an access the current block takes.
+    fn part(&self, sh: Shared<'_>, access: &Access) -> Option<[(u32, u32); 2]> {
+        let part = access.block?;
+        let blocks = &sh.program.blocks[part.blocks as usize];
+        Some(part.sides.map(|side| blocks.span(self.block, side)))
+    }
     fn load<Q: EventSet>(&mut self, sh: Shared<'_>, hw: &mut Hardware<'_, Q>, access: u32, c: &Command) {
         let access = &sh.program.accesses[access as usize];
-        let element = hw.access(sh.launch, access, self.seat, &self.scalars, Direction::Read);
+        let part = self.part(sh, access);
+        let element = hw.access(sh.launch, access, self.seat, &self.scalars, part, Direction::Read);
         if let (Some(element), Some((slot, _))) = (element, access.value) {
             self.scalars[slot.0 as usize] = element;
         }
@@ -467,7 +499,7 @@ impl Cpu {
     }
     fn store<Q: EventSet>(&mut self, sh: Shared<'_>, hw: &mut Hardware<'_, Q>, access: u32, extra: Ps, c: &Command) {
         let access = &sh.program.accesses[access as usize];
-        hw.access(sh.launch, access, self.seat, &self.scalars, Direction::Write);
+        hw.access(sh.launch, access, self.seat, &self.scalars, None, Direction::Write);
         if !hw.requests.is_empty() {
             self.tally.open();
         }
@@ -484,7 +516,14 @@ impl Cpu {
         let compiled = &sh.program.composites[number as usize];
         let mut job = compiled.job.clone();
         if let Some(access) = compiled.streamed {
-            hw.access(sh.launch, &sh.program.accesses[access as usize], self.seat, &self.scalars, Direction::Read);
+            hw.access(
+                sh.launch,
+                &sh.program.accesses[access as usize],
+                self.seat,
+                &self.scalars,
+                None,
+                Direction::Read,
+            );
             let tiles = job.outputs * job.depth;
             job.streamed = share_tiles(tiles, hw.requests.iter().map(|r| (r.home, r.bytes.0, r.extra)));
             hw.cx.record.sums.stream_bytes += tiles * job.streamed_tile.0;

@@ -214,19 +214,24 @@ impl<'a, Q: EventSet> Hardware<'a, Q> {
     }
 
     /// The requests of a load or store of a PE, into `requests`; and the element that it reads, if time depends on it.
+    /// `part`: first place and length along each of the last two axes, where only those are meant.
     pub fn access(
         &mut self,
         launch: &Launch<'_>,
         access: &Access,
         seat: Seat,
         scalars: &[Literal],
+        part: Option<[(u32, u32); 2]>,
         direction: Direction,
     ) -> Option<Literal> {
         self.requests.clear();
-        let region = Region::of(access, scalars);
+        let mut region = Region::of(access, scalars);
+        if let Some(part) = part {
+            region.cut(part);
+        }
         self.homes.clear();
         let (tensor, placed) = launch.placed(access.param)?;
-        placed.requests(region.start(), region.dims(), seat.cube as usize, &mut self.homes);
+        placed.requests(region.start(), region.dims(), (seat.cube as usize, seat.pe as usize), &mut self.homes);
         if let Some(kind) = access.outside {
             let asked = region.dims().iter().map(|n| *n as u64).product::<u64>();
             let inside = self.homes.iter().map(|h| h.bytes).sum::<u64>() / tensor.elem.bytes();
@@ -313,6 +318,16 @@ impl Region {
             }
         }
         Region { rank, start, dims }
+    }
+    /// Only so many places from a first one on, along each of the last two axes.
+    fn cut(&mut self, part: [(u32, u32); 2]) {
+        let lead = self.rank.saturating_sub(part.len());
+        for (axis, (first, len)) in (lead..).zip(part) {
+            if let (Some(start), Some(dim)) = (self.start.get_mut(axis), self.dims.get_mut(axis)) {
+                *start = start.saturating_add(first.into());
+                *dim = dim.saturating_sub(first as usize).min(len as usize);
+            }
+        }
     }
     fn start(&self) -> &[i64] {
         &self.start[..self.rank]

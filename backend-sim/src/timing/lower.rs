@@ -24,6 +24,7 @@ impl Compiler<'_, '_> {
             Work::Name(of) => self.free(price, dead, |c| c.name(op, of)),
             Work::Keep(x) => self.free(price, dead, |c| c.keep(op, x)),
             Work::Unseen => self.free(price, dead, |_| ()),
+            Work::Gemm(dot, _) if self.machine.gemm.dot_block > 0 => self.blocked(op, dot, price, dead),
             Work::Gemm(dot, time) => {
                 // A product of other than 16-bit operands rests on one more field.
                 self.p.fields.extend(self.machine.gemm_peak(self.m.ty(dot.a).elem()).1);
@@ -161,7 +162,17 @@ impl Compiler<'_, '_> {
         let limits = at.limits.iter().map(|(axis, v)| (*axis, self.scalar(*v))).collect();
         let lens = ty.dims().map_or(Vec::new(), |d| d.as_slice().to_vec());
         let param = self.launch.param(at.view);
-        self.p.accesses.push(Access { op, outside, param, index, lens, limits, element_bytes: None, value });
+        self.p.accesses.push(Access {
+            op,
+            outside,
+            param,
+            index,
+            lens,
+            limits,
+            element_bytes: None,
+            block: None,
+            value,
+        });
         self.p.accesses.len() as u32 - 1
     }
 }

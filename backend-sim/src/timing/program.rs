@@ -105,6 +105,11 @@ pub enum Instr {
         step: ScalarSlot,
         top: u32,
     },
+    /// The next block of a product (`Program::blocks`); behind the last one, leaves.
+    NextBlock {
+        blocks: u32,
+        exit: u32,
+    },
     Command(u32),
     End,
 }
@@ -117,6 +122,10 @@ pub enum Job {
         engine: Engine,
         record: EngineRecord,
         time: Ps,
+    },
+    /// The block of a product at which the PE is, on the GEMM engine.
+    Block {
+        blocks: u32,
     },
     Load {
         access: u32,
@@ -196,8 +205,56 @@ pub struct Access {
     pub limits: Vec<(u32, ScalarSlot)>,
     /// Moved for one element, whatever its size.
     pub element_bytes: Option<Bytes>,
+    /// Only the part of the tile that the current block of a product takes.
+    pub block: Option<BlockPart>,
     /// The element itself, where time depends on it; and what it is outside the view.
     pub value: ElementValue,
+}
+
+/// A side of a product: rows of the first operand, columns of the second, what is summed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    M,
+    N,
+    K,
+}
+
+/// Which part of a tile a block of a product takes: the side along each of the tile's two axes.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockPart {
+    pub blocks: u32,
+    pub sides: [Side; 2],
+}
+
+/// A product that is issued in blocks: rows of blocks, then columns, then along what is summed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks {
+    pub edge: u32,
+    /// Lengths by side.
+    pub lens: [u32; 3],
+    /// Time of a block by how many of its sides are whole: bit 0 for M, 1 for N, 2 for K.
+    pub times: [Ps; 8],
+}
+
+impl Blocks {
+    pub fn count(&self) -> u64 {
+        self.lens.iter().map(|len| u64::from(len.div_ceil(self.edge))).product()
+    }
+    /// Start and length of a block along a side.
+    pub fn span(&self, block: u64, side: Side) -> (u32, u32) {
+        let [_, n, k] = self.lens.map(|len| u64::from(len.div_ceil(self.edge)));
+        let at = match side {
+            Side::M => block / (n * k),
+            Side::N => block / k % n,
+            Side::K => block % k,
+        };
+        let start = at as u32 * self.edge;
+        (start, self.edge.min(self.lens[side as usize].saturating_sub(start)))
+    }
+    pub fn time(&self, block: u64) -> Ps {
+        let whole = |side: Side| usize::from(self.span(block, side).1 == self.edge) << side as usize;
+        self.times[whole(Side::M) | whole(Side::N) | whole(Side::K)]
+    }
 }
 
 /// A composite as compiled: what does not depend on the PE.
@@ -219,6 +276,7 @@ pub struct Program {
     pub commands: Vec<Command>,
     pub accesses: Vec<Access>,
     pub composites: Vec<CompositeJob>,
+    pub blocks: Vec<Blocks>,
     pub scalars: Vec<ScalarSlot>,
     pub tiles: Vec<TileSlot>,
     pub made: Vec<Made>,
@@ -235,6 +293,7 @@ impl Program {
         match command.job {
             Job::Composite { job } => self.composites[job as usize].math_ops,
             Job::Engine { .. }
+            | Job::Block { .. }
             | Job::Load { .. }
             | Job::Store { .. }
             | Job::Send { .. }

@@ -1,9 +1,11 @@
 //! `decode-batch`: B users decode at once on one SIP, each on cubes of its own.
 
-use super::plan::{Plan, Point};
-use super::{Column, Measured, Study, decode};
+use super::plan::{Flag, Plan, Point};
+use super::{Column, Study};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
+use tilewright_kernels::attention::Tier;
+use tilewright_sim::timing::Timing;
 
 pub struct DecodeBatch;
 
@@ -14,7 +16,10 @@ impl Study for DecodeBatch {
     fn about(&self) -> &'static str {
         "Concurrent users on disjoint cubes of one SIP: latency and throughput for B = 1, 2 and as many as fit"
     }
-    fn columns(&self) -> &'static [Column] {
+    fn flags(&self) -> &'static [Flag] {
+        &[Flag::Tier, Flag::Modes]
+    }
+    fn columns(&self, _: &Plan) -> &'static [Column] {
         const {
             &[
                 Column::key("mode"),
@@ -29,8 +34,11 @@ impl Study for DecodeBatch {
             ]
         }
     }
-    fn golden(&self) -> &'static str {
-        "decode_batch.csv"
+    fn golden(&self, plan: &Plan) -> Result<&'static str, &'static str> {
+        match plan.tier {
+            Tier::Plain => Ok("decode_batch.csv"),
+            Tier::Composite | Tier::Fused => Err("--tier baseline"),
+        }
     }
     fn contexts(&self) -> &'static [usize] {
         &[8192]
@@ -39,28 +47,25 @@ impl Study for DecodeBatch {
         let mut points = Vec::new();
         for &mode in &plan.modes {
             for &s_kv in &plan.contexts {
-                let cubes = decode::cubes(&plan.instance(mode, s_kv)?, mode)?;
+                let instance = plan.short("gqa_decode", mode, s_kv)?;
+                let cubes = plan.cubes(&instance, mode)?;
                 for users in batches(capacity(plan, cubes)) {
                     let sizes = [mode.kv_per_cube(), cubes, s_kv, users];
                     let key = [Cell::from(mode.name())].into_iter().chain(sizes.map(Cell::from)).collect();
-                    points.push(Point { key, mode, s_kv, users });
+                    points.push(Point { key, instance: instance.clone(), cubes, users, dot_block: None });
                 }
             }
         }
         Ok(points)
     }
-    fn measure(&self, point: &Point, plan: &Plan) -> Result<Measured, Diagnostics> {
-        let instance = plan.instance(point.mode, point.s_kv)?;
-        let cubes = decode::cubes(&instance, point.mode)?;
-        let t = decode::measure(&instance, plan, point.users, cubes)?;
+    fn row(&self, point: &Point, plan: &Plan, t: &Timing) -> Result<Vec<Cell>, Diagnostics> {
         let users: Vec<f64> = t.users.iter().map(|wall| wall.as_us()).collect();
-        let cells = vec![
-            capacity(plan, cubes).into(),
+        Ok(vec![
+            capacity(plan, point.cubes).into(),
             t.wall.as_us().into(),
             (users.iter().sum::<f64>() / users.len() as f64).into(),
             (point.users as f64 / t.wall.as_us()).into(),
-        ];
-        Ok(Measured { cells, fields: t.fields, event_hash: t.event_hash })
+        ])
     }
 }
 

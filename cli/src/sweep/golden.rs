@@ -1,18 +1,21 @@
-//! `--check DIR`: rows against a golden file, by key. Counts and sizes must be equal, times and ratios within half a
-//! percent.
+//! `--check DIR`: rows against a golden file, by key. Counts and sizes must be equal, times and ratios within what the study
+//! says, half a percent unless it says otherwise. A golden cell that is empty says nothing.
 
+use super::plan::Plan;
 use super::{Column, ColumnKind, Row, Study};
 use crate::errors;
 use std::path::{Path, PathBuf};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::{Cell, Outcome, note};
 
-/// Relative tolerance of times and ratios.
+/// Relative tolerance of times and ratios where nothing else is said.
 pub const TOLERANCE: f64 = 5e-3;
 
 /// The rows of a golden file.
-pub struct Golden {
+pub struct Golden<'p> {
     path: PathBuf,
+    study: &'p dyn Study,
+    plan: &'p Plan,
     columns: &'static [Column],
     rows: Vec<Vec<Cell>>,
 }
@@ -27,27 +30,31 @@ pub struct Report {
     misses: Vec<String>,
     /// The largest relative deviation of a time or ratio, with its place.
     worst: (f64, String),
+    /// The same of columns that the model does not explain.
+    told: Option<(f64, String)>,
 }
 
-impl Golden {
+impl<'p> Golden<'p> {
     /// Reads the golden file of a study.
     ///
     /// # Errors
-    /// It is missing, or its columns are not the study's.
-    pub fn read(dir: &Path, study: &dyn Study) -> Result<Golden, Diagnostics> {
-        let path = dir.join(study.golden());
+    /// Nothing was published for the plan, the file is missing, or its columns are not the study's.
+    pub fn read(dir: &Path, study: &'p dyn Study, plan: &'p Plan) -> Result<Golden<'p>, Diagnostics> {
+        let name = study.golden(plan).map_err(|flags| errors::not_published(study.name(), flags))?;
+        let path = dir.join(name);
+        let columns = study.columns(plan);
         let fault = |why: String| Diagnostics::from(errors::golden(&path, why));
         // A golden file may start with its provenance.
         let mut file =
             csv::ReaderBuilder::new().comment(Some(b'#')).from_path(&path).map_err(|e| fault(e.to_string()))?;
         let found: Vec<&str> = file.headers().map_err(|e| fault(e.to_string()))?.iter().collect();
-        let expected: Vec<&str> = study.columns().iter().map(|c| c.name).collect();
+        let expected: Vec<&str> = columns.iter().map(|c| c.name).collect();
         if found != expected {
             return Err(fault(format!("expected the columns {}, found {}", expected.join(","), found.join(","))));
         }
         let rows = file.records().map(|r| r.map(|r| r.iter().map(Cell::read).collect()));
         let rows = rows.collect::<Result<_, _>>().map_err(|e: csv::Error| fault(e.to_string()))?;
-        Ok(Golden { path, columns: study.columns(), rows })
+        Ok(Golden { path, study, plan, columns, rows })
     }
     /// Compares every computed row with the golden row of its key.
     pub fn compare(self, rows: &[Row]) -> Report {
@@ -58,6 +65,7 @@ impl Golden {
             alone: (0, 0),
             misses: Vec::new(),
             worst: (0.0, "no row".to_string()),
+            told: None,
         };
         for row in rows {
             match self.rows.iter().find(|golden| golden[..keys] == row.key) {
@@ -66,7 +74,8 @@ impl Golden {
                     report.compared += 1;
                     let found = row.cells(self.columns.len());
                     for (column, (found, golden)) in self.columns.iter().zip(found.iter().zip(golden)).skip(keys) {
-                        report.cell(&row.name(), column, found, golden);
+                        let tolerance = self.study.tolerance(self.plan, column, &row.key);
+                        report.cell(&row.name(), column, tolerance, found, golden);
                     }
                 }
             }
@@ -77,8 +86,11 @@ impl Golden {
 }
 
 impl Report {
-    fn cell(&mut self, row: &str, column: &Column, found: &Cell, golden: &Cell) {
+    fn cell(&mut self, row: &str, column: &Column, tolerance: f64, found: &Cell, golden: &Cell) {
         let (name, place) = (column.name, format!("{} of {row}", column.name));
+        if *golden == Cell::Empty || matches!(column.kind, ColumnKind::Key | ColumnKind::Note) {
+            return;
+        }
         let (Some(got), Some(want)) = (found.number(), golden.number()) else {
             let (found, golden) = (found.csv(), golden.csv());
             if found != golden {
@@ -86,18 +98,23 @@ impl Report {
             }
             return;
         };
+        let off = if got == want { 0.0 } else { (got - want).abs() / want.abs() };
         match column.kind {
-            ColumnKind::Key => {}
+            ColumnKind::Key | ColumnKind::Note => {}
             ColumnKind::Exact if got == want => {}
             ColumnKind::Exact => self.misses.push(format!("{row}: {name} is {got}, golden {want}")),
-            ColumnKind::Timed => {
-                let off = if got == want { 0.0 } else { (got - want).abs() / want.abs() };
-                if off > TOLERANCE || off.is_nan() {
+            ColumnKind::Timed(_) => {
+                if off > tolerance || off.is_nan() {
                     self.misses
                         .push(format!("{row}: {name} is {got}, golden {want}, {:+.3} %", (got / want - 1.0) * 100.0));
                 }
                 if off > self.worst.0 {
                     self.worst = (off, place);
+                }
+            }
+            ColumnKind::Told => {
+                if self.told.as_ref().is_none_or(|(worst, _)| off > *worst) {
+                    self.told = Some((off, place));
                 }
             }
         }
@@ -115,6 +132,9 @@ impl Report {
             self.worst.0 * 100.0,
             self.worst.1,
         ));
+        if let Some((off, place)) = &self.told {
+            note(&format!("check: not explained by the model: up to {:.1} % ({place})", off * 100.0));
+        }
         if self.misses.is_empty() && self.compared > 0 { Outcome::Done } else { Outcome::CheckMiss }
     }
 }

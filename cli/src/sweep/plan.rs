@@ -9,11 +9,41 @@ use tilewright_harness::cli::{Cell, Common, Facts, machine_args, output_args};
 use tilewright_harness::registry::{Inputs, Instance, Kernels, Limits};
 use tilewright_harness::runtime::machine_facts;
 use tilewright_harness::target::Target;
-use tilewright_kernels::gqa_decode::Mode;
+use tilewright_kernels::attention::{MAX_CUBES, Mode, Tier};
+use tilewright_kernels::long_decode::Addressing;
 use tilewright_sim::machine::Machine;
 
-/// Tiers that exist: primitive commands only.
-const TIERS: [&str; 1] = ["baseline"];
+/// Flags that some sweeps have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    Tier,
+    Modes,
+    Addressing,
+    Cubes,
+}
+
+const ADDRESSING: [(&str, Addressing); 2] = [("sharded", Addressing::Sharded), ("published", Addressing::Published)];
+
+impl Flag {
+    fn arg(self) -> Arg {
+        match self {
+            Flag::Tier => Arg::new("tier").long("tier").value_name("TIER").default_value(Tier::Plain.name()).help(
+                "Commands of a KV tile: baseline, composite (Q . K^T as one) or composite-fused (all of it as two)",
+            ),
+            Flag::Modes => list("modes")
+                .value_name("MODE,…")
+                .help("Mappings of KV heads to cubes, from A1, A2, A4, B [default: all]"),
+            Flag::Addressing => Arg::new("addressing")
+                .long("addressing")
+                .value_parser(ADDRESSING.map(|(name, _)| name))
+                .default_value(ADDRESSING[0].0)
+                .help("Keys and values in each PE's own slice, or as published all in that of one PE"),
+            Flag::Cubes => {
+                list("cubes").value_name("C,…").help("Cubes that hold the context, from 1 to 16 [default: 8]")
+            }
+        }
+    }
+}
 
 /// Everything that decides the figures of a sweep, and how it runs.
 pub struct Plan {
@@ -22,21 +52,27 @@ pub struct Plan {
     pub contexts: Vec<usize>,
     pub modes: Vec<Mode>,
     pub acc: String,
-    pub tier: String,
+    pub tier: Tier,
+    pub addressing: Addressing,
+    /// Cubes of a long context.
+    pub cubes: Vec<usize>,
     pub inputs: Inputs,
     /// Points at once; 0: one per core.
     pub threads: usize,
 }
 
 /// One row to compute.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Point {
     /// The cells of the key columns.
     pub key: Vec<Cell>,
-    pub mode: Mode,
-    pub s_kv: usize,
+    pub instance: Instance,
+    /// Cubes of one user.
+    pub cubes: usize,
     /// Concurrent users, each on cubes of its own.
     pub users: usize,
+    /// Products are issued in blocks of this edge, if not as the machine says (`gemm.dot_block`).
+    pub dot_block: Option<u32>,
 }
 
 impl Point {
@@ -50,16 +86,22 @@ pub(super) fn name(key: &[Cell]) -> String {
     key.iter().map(Cell::csv).collect::<Vec<_>>().join(",")
 }
 
+fn list(name: &'static str) -> Arg {
+    Arg::new(name).long(name).value_delimiter(',')
+}
+
+/// The flags of one sweep alone.
+pub(super) fn own_args(study: &dyn Study) -> impl Iterator<Item = Arg> {
+    study.flags().iter().map(|flag| flag.arg())
+}
+
 /// The flags of every sweep.
 pub(super) fn args() -> Vec<Arg> {
-    let list = |name: &'static str| Arg::new(name).long(name).value_delimiter(',');
     let number = |name: &'static str| Arg::new(name).long(name).value_name("N");
     let switch = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     let path = |name: &'static str| Arg::new(name).long(name).value_parser(value_parser!(PathBuf));
     let own = [
-        Arg::new("tier").long("tier").value_name("TIER").default_value(TIERS[0]).help("Command form of the kernel"),
         list("s-kv").value_name("TOKENS,…").help("Context lengths"),
-        list("modes").value_name("MODE,…").help("Mappings of KV heads to cubes, from A1, A2, A4, B [default: all]"),
         Arg::new("acc").long("acc").value_name("ELEM").default_value("f16").help("Accumulator: f16 (published) or f32"),
         switch("timing-only").help("Time without data: what a sweep does unless asked for data"),
         switch("with-data")
@@ -83,31 +125,64 @@ impl Plan {
         kernels: &Kernels,
     ) -> Result<Plan, Diagnostics> {
         let text = |name| matches.get_one::<String>(name).cloned().unwrap_or_default();
+        let has = |flag| study.flags().contains(&flag);
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
         Ok(Plan {
             machine: common.open_machine()?,
             kernels: kernels.clone(),
             contexts: contexts(matches, study.contexts())?,
-            modes: modes(matches)?,
+            modes: if has(Flag::Modes) { modes(matches)? } else { Vec::new() },
             acc: text("acc"),
-            tier: tier(text("tier"))?,
+            tier: if has(Flag::Tier) { tier(&text("tier"))? } else { Tier::Plain },
+            addressing: if has(Flag::Addressing) { addressing(&text("addressing")) } else { Addressing::Sharded },
+            cubes: if has(Flag::Cubes) { cubes(matches)? } else { Vec::new() },
             inputs: if matches.get_flag("with-data") { Inputs::Random { seed } } else { Inputs::ShapesOnly },
             threads: matches.get_one::<u16>("threads").map_or(0, |n| usize::from(*n)),
         })
     }
-    /// The kernel of a point with its settings.
+    /// A short-context kernel in a mapping and the sweep's tier.
     ///
     /// # Errors
     /// The kernel does not take the accumulator, or the program does not have it.
-    pub fn instance(&self, mode: Mode, s_kv: usize) -> Result<Instance, Diagnostics> {
-        self.kernels.instance(&format!("gqa_decode:mode={},s-kv={s_kv},acc={}", mode.name(), self.acc))
+    pub fn short(&self, kernel: &str, mode: Mode, s_kv: usize) -> Result<Instance, Diagnostics> {
+        // A setting that is the default is not written, so that names of instances stay short.
+        let tier = if self.tier == Tier::Plain { String::new() } else { format!("tier={},", self.tier.name()) };
+        self.kernels.instance(&format!("{kernel}:mode={},{tier}s-kv={s_kv},acc={}", mode.name(), self.acc))
+    }
+    /// Cubes that one user's KV heads take, with the kernel's own number of heads.
+    ///
+    /// # Errors
+    /// The kernel does not have the parameter.
+    pub fn cubes(&self, instance: &Instance, mode: Mode) -> Result<usize, Diagnostics> {
+        Ok(instance.settings.integer("h-kv")?.div_ceil(mode.kv_per_cube()))
+    }
+    /// The long-context kernel in a form, with the sweep's addressing.
+    ///
+    /// # Errors
+    /// As of `short`.
+    pub fn long(&self, form: &str, s_kv: usize, cubes: usize, sizes: &str) -> Result<Instance, Diagnostics> {
+        let (acc, addressing) = (&self.acc, self.addressing_name());
+        let word =
+            format!("long_decode:form={form},addressing={addressing},s-kv={s_kv},cubes={cubes},{sizes},acc={acc}");
+        self.kernels.instance(&word)
+    }
+    fn addressing_name(&self) -> &'static str {
+        ADDRESSING.iter().find(|(_, a)| *a == self.addressing).map_or("", |(name, _)| name)
     }
     pub fn limits(&self) -> Limits {
         Limits { target: Target::Sim, arch: None, scratch_bytes: self.machine.scratch.capacity.0 }
     }
     /// What the table says of itself.
     pub(super) fn facts(&self, study: &dyn Study, basis: &Basis) -> Facts {
-        let table = format!("{}, tier {}, accumulator {}", study.name(), self.tier, self.acc);
+        let mut table = study.name().to_string();
+        for flag in study.flags() {
+            match flag {
+                Flag::Tier => table += &format!(", tier {}", self.tier.name()),
+                Flag::Addressing => table += &format!(", addressing {}", self.addressing_name()),
+                Flag::Modes | Flag::Cubes => {}
+            }
+        }
+        table += &format!(", accumulator {}", self.acc);
         let mut facts = vec![("table".to_string(), table), ("backend".to_string(), "sim".to_string())];
         facts.extend(machine_facts(&self.machine, &basis.fields));
         facts.push(("event hash".to_string(), basis.to_string()));
@@ -123,9 +198,10 @@ impl Plan {
     /// A hash of everything but the key that decides a row's figures: rows of another program version, machine or
     /// accumulator are not taken for this sweep's.
     pub(super) fn hash(&self, study: &dyn Study) -> String {
-        let Plan { machine, acc, tier, inputs, .. } = self;
+        let Plan { machine, acc, inputs, .. } = self;
+        let (tier, addressing) = (self.tier.name(), self.addressing_name());
         let (study, version, machine) = (study.name(), env!("CARGO_PKG_VERSION"), machine.hash());
-        let all = format!("{study} {version} {acc} {tier} {inputs:?} {machine}");
+        let all = format!("{study} {version} {acc} {tier} {addressing} {inputs:?} {machine}");
         format!("{:016x}", fnv1a(&all))
     }
 }
@@ -141,8 +217,19 @@ pub(super) fn fnv1a_step(hash: u64, word: u64) -> u64 {
     (hash ^ word).wrapping_mul(0x0100_0000_01b3)
 }
 
-fn tier(name: String) -> Result<String, Diagnostic> {
-    if TIERS.contains(&name.as_str()) { Ok(name) } else { Err(errors::unknown_tier(&name, &TIERS)) }
+fn tier(name: &str) -> Result<Tier, Diagnostic> {
+    Tier::from_name(name).ok_or_else(|| errors::unknown_tier(name, &Tier::ALL.map(Tier::name)))
+}
+
+fn addressing(name: &str) -> Addressing {
+    ADDRESSING.iter().find(|(known, _)| *known == name).map_or(Addressing::Sharded, |(_, a)| *a)
+}
+
+fn cubes(matches: &ArgMatches) -> Result<Vec<usize>, Diagnostics> {
+    let Some(given) = matches.get_many::<String>("cubes") else { return Ok(vec![8]) };
+    let read = |text: &str| text.parse().ok().filter(|n| (1..=MAX_CUBES).contains(n));
+    let allowed = format!("whole numbers from 1 to {MAX_CUBES}");
+    each(given, |text| read(text).ok_or_else(|| errors::list_value("cubes", text, &allowed, "8,12")))
 }
 
 fn contexts(matches: &ArgMatches, default: &[usize]) -> Result<Vec<usize>, Diagnostics> {

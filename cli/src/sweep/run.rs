@@ -1,6 +1,5 @@
 //! Points in parallel, rows in order: a row is handed on as soon as it and all before it are done.
 
-use super::plan::Point;
 use crate::errors;
 use std::collections::BTreeMap;
 use std::panic;
@@ -13,18 +12,19 @@ use tilewright_harness::cli::{Failure, Progress};
 ///
 /// # Errors
 /// What `sink` says.
-pub fn in_order<R: Send>(
-    points: &[Point],
+pub fn in_order<P: Sync, R: Send>(
+    points: &[P],
+    name: impl Fn(&P) -> String + Sync,
     threads: usize,
     quiet: bool,
-    compute: impl Fn(&Point) -> R + Sync,
-    mut sink: impl FnMut(&Point, R) -> Result<(), Failure>,
+    compute: impl Fn(&P) -> R + Sync,
+    mut sink: impl FnMut(&P, R) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(errors::no_threads)?;
     let progress = Progress::new("sweep", points.len(), quiet);
     let (results, done) = mpsc::channel();
     std::thread::scope(|scope| {
-        let worker = scope.spawn(|| compute_all(&pool, points, &compute, &progress, results));
+        let worker = scope.spawn(|| compute_all(&pool, points, &name, &compute, &progress, results));
         let outcome = hand_on(points, done, &mut sink);
         // The panic of a point goes on here, with its own message.
         worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
@@ -33,10 +33,11 @@ pub fn in_order<R: Send>(
 }
 
 /// In the order of the points, so that the first rows are done first.
-fn compute_all<R: Send>(
+fn compute_all<P: Sync, R: Send>(
     pool: &rayon::ThreadPool,
-    points: &[Point],
-    compute: &(impl Fn(&Point) -> R + Sync),
+    points: &[P],
+    name: &(impl Fn(&P) -> String + Sync),
+    compute: &(impl Fn(&P) -> R + Sync),
     progress: &Progress,
     results: mpsc::Sender<(usize, R)>,
 ) {
@@ -49,7 +50,7 @@ fn compute_all<R: Send>(
                     return;
                 }
                 let result = compute(point);
-                progress.step(&point.name());
+                progress.step(&name(point));
                 // Nobody listens any more once the sink has failed.
                 stopped.fetch_or(results.send((i, result)).is_err(), Ordering::Relaxed);
             });
@@ -57,10 +58,10 @@ fn compute_all<R: Send>(
     });
 }
 
-fn hand_on<R>(
-    points: &[Point],
+fn hand_on<P, R>(
+    points: &[P],
     done: mpsc::Receiver<(usize, R)>,
-    sink: &mut impl FnMut(&Point, R) -> Result<(), Failure>,
+    sink: &mut impl FnMut(&P, R) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (mut early, mut next) = (BTreeMap::new(), 0);
     for (i, result) in done {
@@ -79,41 +80,40 @@ mod tests {
     use std::io;
     use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
-    use tilewright_kernels::gqa_decode::Mode;
 
-    fn points(n: usize) -> Vec<Point> {
-        (0..n).map(|i| Point { key: vec![i.into()], mode: Mode::A1, s_kv: i, users: 1 }).collect()
+    fn points(n: usize) -> Vec<usize> {
+        (0..n).collect()
     }
 
     #[test]
     fn rows_come_in_order_although_the_first_is_done_last() {
-        let slow_first = |p: &Point| {
-            std::thread::sleep(Duration::from_millis(if p.s_kv == 0 { 30 } else { 0 }));
-            p.s_kv
+        let slow_first = |p: &usize| {
+            std::thread::sleep(Duration::from_millis(if *p == 0 { 30 } else { 0 }));
+            *p
         };
         let mut seen = Vec::new();
-        let sink = |p: &Point, n| {
-            seen.push((p.s_kv, n));
+        let sink = |p: &usize, n| {
+            seen.push((*p, n));
             Ok(())
         };
-        in_order(&points(8), 4, true, slow_first, sink).unwrap();
+        in_order(&points(8), usize::to_string, 4, true, slow_first, sink).unwrap();
         assert_eq!(seen, (0..8).map(|i| (i, i)).collect::<Vec<_>>());
     }
     #[test]
     fn a_reader_that_goes_away_stops_the_work() {
         let computed = AtomicUsize::new(0);
-        let compute = |_: &Point| {
+        let compute = |_: &usize| {
             computed.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(5));
         };
-        let gone = |_: &Point, ()| Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
-        assert!(in_order(&points(200), 2, true, compute, gone).is_err());
+        let gone = |_: &usize, ()| Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        assert!(in_order(&points(200), usize::to_string, 2, true, compute, gone).is_err());
         assert!(computed.into_inner() < 200);
     }
     #[test]
     #[should_panic = "point 3"]
     fn the_panic_of_a_point_keeps_its_message() {
-        let compute = |p: &Point| assert!(p.s_kv != 3, "point {}", p.s_kv);
-        let _ = in_order(&points(5), 2, true, compute, |_, ()| Ok(()));
+        let compute = |p: &usize| assert!(*p != 3, "point {p}");
+        let _ = in_order(&points(5), usize::to_string, 2, true, compute, |_, ()| Ok(()));
     }
 }

@@ -36,17 +36,17 @@ impl<'p> Store<'p> {
     /// # Errors
     /// The file holds something else, or cannot be read or written.
     pub fn open(path: Option<&'p PathBuf>, study: &dyn Study, plan: &Plan) -> Result<(Kept, Store<'p>), Diagnostics> {
-        let (columns, hash) = (study.columns().len(), plan.hash(study));
+        let (columns, hash) = (study.columns(plan).len(), plan.hash(study));
         let Some(path) = path else { return Ok((Kept::default(), Store { file: None, columns, hash })) };
         let is_new = std::fs::metadata(path).is_ok_and(|m| m.len() == 0) || !path.exists();
-        let kept = if is_new { Kept::default() } else { read(path, study, &hash)? };
+        let kept = if is_new { Kept::default() } else { read(path, study.columns(plan), &hash)? };
         let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| unwritable(path, e))?;
         if !is_new && !ends_with_a_line(path) {
             file.write_all(b"\n").map_err(|e| unwritable(path, e))?;
         }
         let mut store = Store { file: Some((csv::Writer::from_writer(file), path)), columns, hash };
         if is_new {
-            store.write(header(study.columns()))?;
+            store.write(header(study.columns(plan)))?;
         }
         Ok((kept, store))
     }
@@ -80,10 +80,10 @@ fn header(columns: &[Column]) -> Vec<String> {
     columns.iter().map(|c| c.name.to_string()).chain([CONFIG.to_string()]).collect()
 }
 
-fn read(path: &Path, study: &dyn Study, hash: &str) -> Result<Kept, Diagnostics> {
+fn read(path: &Path, columns: &[Column], hash: &str) -> Result<Kept, Diagnostics> {
     let mut file = csv::ReaderBuilder::new().flexible(true).from_path(path).map_err(|e| unreadable(path, e))?;
     let found: Vec<String> = file.headers().map_err(|e| unreadable(path, e))?.iter().map(str::to_string).collect();
-    let expected = header(study.columns());
+    let expected = header(columns);
     if found != expected {
         return Err(errors::other_sweep(path, &expected, &found).into());
     }
@@ -93,7 +93,7 @@ fn read(path: &Path, study: &dyn Study, hash: &str) -> Result<Kept, Diagnostics>
         // A line that was cut short, as by a crash while it was written, counts as not there.
         let whole = record.len() == expected.len();
         if whole && record.get(expected.len() - 1) == Some(hash) {
-            kept.0.push(row(&record, study.columns()));
+            kept.0.push(row(&record, columns));
         }
     }
     Ok(kept)

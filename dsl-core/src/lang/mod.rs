@@ -29,10 +29,11 @@ pub use launch::{Comptime, Launch};
 pub use operand::{Operand, full, scalar, zero, zeros};
 pub use product::{dot, dot_acc, dot_acc_tf32, dot_tf32};
 pub use program::{
-    barrier, composite, cube_id, keep, num_cubes, num_pes, num_programs, pe_id, program_id, recv, recv_like, send,
+    barrier, composite, cube_id, keep, num_cubes, num_pes, num_programs, pe_id, program_id, recv, recv_like,
+    recv_sized, send,
 };
 pub use shape::{ANY, Along, Axis, AxisOf, D0, D1, D2, D3, D4, DropAxis, Shape, WithRows};
-pub use tile::{Tile, iota};
+pub use tile::{Tile, iota, iota_sized};
 pub use value::Value;
 pub use view::{Index, Place, View, ViewMut};
 
@@ -66,8 +67,8 @@ pub mod prelude {
     pub use super::{
         ANY, Along, Axis, AxisOf, Bits, Comptime, D0, D1, D2, D3, D4, DotInto, DropAxis, Elem, Float, Handle, Index,
         Int, Launch, Num, Operand, Place, Scalar, Shape, Tile, Value, View, ViewMut, WithRows, barrier, composite,
-        cube_id, dot, dot_acc, dot_acc_tf32, dot_tf32, full, iota, keep, num_cubes, num_pes, num_programs, pe_id,
-        program_id, recv, recv_like, scalar, send, unroll, zero, zeros,
+        cube_id, dot, dot_acc, dot_acc_tf32, dot_tf32, full, iota, iota_sized, keep, num_cubes, num_pes, num_programs,
+        pe_id, program_id, recv, recv_like, recv_sized, scalar, send, unroll, zero, zeros,
     };
     pub use crate::elem::{ElemType, F8E4M3, F8E5M2};
     pub use crate::ir::ops::{Cache, Dir, Port, Scope};

@@ -1,10 +1,12 @@
 //! Where a program runs, messages between PEs, barriers, composite commands, `keep`, print and assert.
 
-use super::handle::{Scalar, Val};
-
+use super::elem::Elem;
 use super::errors::LangFault;
+use super::handle::{Scalar, Tile, Val};
+use super::shape::Shape;
 use super::trace::{self, Traced};
 use super::value::{Value, part_names, part_types, rebuilt, types_of, vals_of};
+use super::view::sized;
 use crate::ir::ops::{Port, ResultType, Scope, Text};
 use crate::ir::{Dims, Type, ops};
 
@@ -56,6 +58,12 @@ pub fn recv_like<V: Value>(port: Port, like: V) -> V {
         types.push(trace::ty(v));
     }
     received(port, types, false)
+}
+/// A tile of a shape with `ANY` lengths: those lengths in order, host values. What `load_sized` is for messages.
+#[track_caller]
+pub fn recv_sized<T: Elem, S: Shape>(port: Port, lengths: impl AsRef<[usize]>) -> Tile<T, S> {
+    let ty = sized::<T, S>(lengths.as_ref());
+    received(port, vec![ty], false)
 }
 #[track_caller]
 fn received<V: Value>(port: Port, types: Vec<Type>, spoilt: bool) -> V {

@@ -6,6 +6,7 @@ use super::handle::{Handle, Scalar, Val, bitcast, cast};
 use super::operand::spread;
 use super::shape::{ANY, Along, Axis, AxisOf, D1, D2, DropAxis, Shape, WithRows, closed};
 use super::trace::{self, Traced};
+use super::view::sized;
 use crate::ir::ops::{AxisNo, ResultType};
 use crate::ir::{Dims, Op, RegionId, Type, ValueId, ops};
 use std::fmt;
@@ -49,6 +50,12 @@ impl<T: Elem, S: Shape> Handle for Tile<T, S> {
 #[track_caller]
 pub fn iota<T: Int, S: Shape>(axis: impl AxisOf<S>) -> Tile<T, S> {
     let ty = closed::<T, S>();
+    Tile::of(trace::emit(ty, |_| ops::Iota { axis: number(axis), to: ResultType(ty) }.into()))
+}
+/// The same for a shape with `ANY` lengths: those lengths in order, host values.
+#[track_caller]
+pub fn iota_sized<T: Int, S: Shape>(axis: impl AxisOf<S>, lengths: impl AsRef<[usize]>) -> Tile<T, S> {
+    let ty = sized::<T, S>(lengths.as_ref());
     Tile::of(trace::emit(ty, |_| ops::Iota { axis: number(axis), to: ResultType(ty) }.into()))
 }
 fn number<S, X: AxisOf<S>>(_: X) -> AxisNo {

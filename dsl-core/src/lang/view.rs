@@ -251,7 +251,7 @@ impl<T: Elem, const R: usize, M> Place<T, R, M> {
 
 /// The type of a tile whose `ANY` lengths are these.
 #[track_caller]
-fn sized<T: Elem, S: Shape>(lengths: &[usize]) -> Type {
+pub(super) fn sized<T: Elem, S: Shape>(lengths: &[usize]) -> Type {
     let open = S::DIMS.iter().filter(|d| **d == ANY).count();
     if open != lengths.len() {
         trace::fail(LangFault::SizedCount { open, given: lengths.len() });

@@ -49,3 +49,31 @@ impl Group {
         self.rank() / self.cols()
     }
 }
+
+/// The root's value for the whole group: along its row, and down the first column. `root` loads it, `from` receives it.
+#[device]
+pub fn broadcast<V: Value>(group: Group, root: impl Fn() -> V, from: impl Fn(Port) -> V) -> V {
+    if group.pes == 1 {
+        root()
+    } else {
+        let (row, col) = (group.row(), group.col());
+        let value = if group.rank() == 0 {
+            root()
+        } else if group.rows() == 1 {
+            from(Port::pe(Dir::West))
+        } else if col == 0 {
+            from(Port::pe(Dir::North))
+        } else {
+            from(Port::pe(Dir::West))
+        };
+        if col < group.cols() - 1 {
+            send(Port::pe(Dir::East), value);
+        }
+        if group.rows() > 1 {
+            if col == 0 && row < group.rows() - 1 {
+                send(Port::pe(Dir::South), value);
+            }
+        }
+        value
+    }
+}

@@ -1,12 +1,17 @@
 //! Device functions of the attention kernels. `partial.rs`: softmax partials and their merge. `group.rs`: the PEs that
-//! share a KV head. `reduce.rs`: partials meet along lines of neighbours. `tier.rs`: which commands the model is given.
+//! share a KV head, `mode.rs`: how many; `reduce.rs`: partials meet along lines of neighbours, `mesh.rs`: over cubes.
+//! `tier.rs`: which commands the model is given.
 
 mod group;
+mod mesh;
+mod mode;
 mod partial;
 mod reduce;
 mod tier;
 
-pub use group::{Group, PES_PER_CUBE};
+pub use group::{Group, PES_PER_CUBE, broadcast};
+pub use mesh::{MAX_CUBES, SubMesh, reduce_cubes};
+pub use mode::{Heads, Mode};
 pub use partial::Partial;
 pub use reduce::{chain_reduce, reduce_line};
 pub use tier::{Tier, attend, scores};

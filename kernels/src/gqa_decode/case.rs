@@ -1,49 +1,13 @@
 //! The decode kernel on the command line: parameters, configurations, random tensors, the check.
 
 use super::{Plan, Problem, launch, placements, reference};
-use crate::attention::Tier;
+use crate::attention::{Heads, Mode, Tier};
 use crate::config::Configs;
-use crate::widened;
-use ndarray::{Array3, Dim};
+use crate::of_head;
+use ndarray::Array3;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
 use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
-
-/// A mapping of KV heads to cubes and PEs, as the published studies name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// One KV head a cube, 8 PEs a head.
-    A1,
-    /// Two KV heads a cube, 4 PEs each.
-    A2,
-    /// Four KV heads a cube, 2 PEs each.
-    A4,
-    /// Eight KV heads a cube, one PE each.
-    B,
-}
-
-impl Mode {
-    pub const ALL: [Mode; 4] = [Mode::A1, Mode::A2, Mode::A4, Mode::B];
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::A1 => "A1",
-            Mode::A2 => "A2",
-            Mode::A4 => "A4",
-            Mode::B => "B",
-        }
-    }
-    pub fn kv_per_cube(self) -> usize {
-        match self {
-            Mode::A1 => 1,
-            Mode::A2 => 2,
-            Mode::A4 => 4,
-            Mode::B => 8,
-        }
-    }
-    pub fn from_name(name: &str) -> Option<Mode> {
-        Mode::ALL.into_iter().find(|m| m.name() == name)
-    }
-}
 
 /// What the kernel is specialised to.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +22,12 @@ pub const CONFIGS: Configs<Config> =
 
 const PARAMS: &[Param] = &[
     Param::one_of("mode", &["A1", "A2", "A4", "B"], "A1", "how KV heads map to cubes: 1, 2, 4 or 8 KV heads a cube"),
+    Param::one_of(
+        "tier",
+        &["baseline", "composite", "composite-fused"],
+        "baseline",
+        "commands the accelerator is given",
+    ),
     Param::integer("kv-per-cube", 0..=1 << 20, "0", "KV heads a cube, instead of --mode (0: as the mode says)"),
     Param::integer("s-kv", 0..=1 << 40, "8192", "context length in tokens"),
     Param::integer("t-q", 0..=1 << 20, "1", "query tokens; decode takes one"),
@@ -88,6 +58,14 @@ pub const GQA_DECODE: KernelDef = KernelDef {
         "mode=A2,elem=bf16,acc=f32",
         "mode=A4,elem=bf16,acc=f32",
         "mode=B,elem=bf16,acc=f32",
+        "mode=A1,tier=composite,tile=64,s-kv=2048,elem=f16,acc=f32",
+        "mode=A2,tier=composite,tile=64,s-kv=1024,elem=f16,acc=f32",
+        "mode=A4,tier=composite,tile=64,s-kv=512,elem=f16,acc=f32",
+        "mode=B,tier=composite,tile=64,s-kv=256,elem=f16,acc=f16",
+        "mode=A1,tier=composite-fused,tile=64,s-kv=2048,elem=f16,acc=f16",
+        "mode=A2,tier=composite-fused,tile=64,s-kv=1024,elem=f16,acc=f32",
+        "mode=A4,tier=composite-fused,tile=64,s-kv=512,elem=bf16,acc=f32",
+        "mode=B,tier=composite-fused,tile=64,s-kv=256,elem=f16,acc=f32",
     ],
     case,
 };
@@ -97,20 +75,22 @@ fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
     let or = |n: usize, default: usize| if n == 0 { default } else { n };
     let mode = s.pick("mode", &Mode::ALL.map(|m| (m.name(), m)))?;
     Ok(Problem {
-        h_q: s.integer("h-q")?,
-        h_kv: s.integer("h-kv")?,
+        heads: Heads {
+            h_q: s.integer("h-q")?,
+            h_kv: s.integer("h-kv")?,
+            kv_per_cube: or(s.integer("kv-per-cube")?, mode.kv_per_cube()),
+            cubes: Some(s.integer("cubes")?).filter(|c| *c != 0),
+        },
         d_head: s.integer("d-head")?,
         t_q: s.integer("t-q")?,
         s_kv: s.integer("s-kv")?,
-        kv_per_cube: or(s.integer("kv-per-cube")?, mode.kv_per_cube()),
-        cubes: Some(s.integer("cubes")?).filter(|c| *c != 0),
         tile: or(s.integer("tile")?, config.tile),
     })
 }
 
 fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
     let problem = problem(s, limits)?;
-    type Make = fn(Problem, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
+    type Make = fn(Problem, Tier, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
     let (in_f16, in_f32) = s.pick::<(Make, Make)>(
         "elem",
         &[
@@ -118,21 +98,18 @@ fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, 
             ("bf16", (bf16_in_f16, DecodeCase::<bf16, f32>::boxed)),
         ],
     )?;
-    s.pick("acc", &[("f16", in_f16), ("f32", in_f32)])?(problem, inputs, limits)
+    let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
+    s.pick("acc", &[("f16", in_f16), ("f32", in_f32)])?(problem, tier, inputs, limits)
 }
 
-fn bf16_in_f16(_: Problem, _: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
-    Err(crate::contract::refuse(
-        crate::contract::Clause::Accumulator,
-        "a product of bf16 cannot be accumulated in f16".to_string(),
-        "use `--acc f32` with `--elem bf16`",
-    )
-    .into())
+fn bf16_in_f16(_: Problem, _: Tier, _: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    Err(crate::contract::bf16_in_f16().into())
 }
 
 struct DecodeCase<T, A> {
     problem: Problem,
     plan: Plan,
+    tier: Tier,
     /// The name of the target's configuration.
     config: &'static str,
     q: Tensor<T, 3>,
@@ -143,16 +120,17 @@ struct DecodeCase<T, A> {
 }
 
 impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
-    fn boxed(problem: Problem, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(problem: Problem, tier: Tier, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
         let [on_q, on_k, on_v, on_o] = placements(&plan);
-        let rows = [problem.h_kv, plan.sizes.rows, problem.d_head];
-        let tokens = [problem.h_kv, problem.s_kv, problem.d_head];
+        let rows = [problem.heads.h_kv, plan.sizes.rows, problem.d_head];
+        let tokens = [problem.heads.h_kv, problem.s_kv, problem.d_head];
         // The launcher scales q by 1 / sqrt(d) and rounds once; the reference starts from what was rounded.
         let scale = 2.0 / (problem.d_head as f64).sqrt();
         Ok(Box::new(DecodeCase::<T, A> {
             problem,
             plan,
+            tier,
             config: CONFIGS.on(limits).0,
             q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
             k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
@@ -165,17 +143,12 @@ impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
 
 impl<T: Float + DotInto<A>, A: Float> Case for DecodeCase<T, A> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        Ok(launch::<T, A>(&self.plan, Tier::Plain, &self.q, &self.k, &self.v, &mut self.o))
+        Ok(launch::<T, A>(&self.plan, self.tier, &self.q, &self.k, &self.v, &mut self.o))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let mut expected = Array3::zeros(self.q.dims());
         for (head, mut out) in expected.outer_iter_mut().enumerate() {
-            // Head by head: all of a long context in f64 would take four times the memory of the tensors.
-            let of_head = |t: &Tensor<T, 3>| {
-                let [_, rows, d] = t.dims();
-                widened(Dim([rows, d]), t.elements().get(head * rows * d..(head + 1) * rows * d).unwrap_or(&[]))
-            };
-            let (q, k, v) = (of_head(&self.q), of_head(&self.k), of_head(&self.v));
+            let [q, k, v] = [&self.q, &self.k, &self.v].map(|t| of_head(t, head));
             out.assign(&reference(q.view(), k.view(), v.view()));
         }
         Ok(vec![Agreement::of("o", self.o.as_any(), &expected.into_dyn(), Rule::Attention { acc: A::ELEM })])

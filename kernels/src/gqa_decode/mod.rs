@@ -12,7 +12,7 @@ use crate::open;
 use ndarray::{Array2, ArrayView2};
 use tilewright::prelude::*;
 
-pub use case::{CONFIGS, Config, GQA_DECODE, Mode};
+pub use case::{CONFIGS, Config, GQA_DECODE};
 pub use contract::{Plan, Problem};
 
 /// Lengths that are host values when the kernel is traced: where a const parameter is `ANY`, this number stands.
@@ -51,7 +51,8 @@ pub fn gqa_decode<T: Float + DotInto<A>, A: Float, const G: usize, const N: usiz
     let mut part = Partial::<A, G, D>::of_tile(scores(tier == Tier::Composite, q, k0), v0);
     for t in 1..tiles {
         let (k, v) = kv(first + t * size.tile);
-        part = attend(tier, part, q, k, v);
+        let s = scores(tier != Tier::Plain, q, k);
+        part = attend(tier, part, s, v);
     }
     let all = chain_reduce(group, part);
     if rank == 0 {

@@ -1,0 +1,66 @@
+//! Timing the users of a point, and what the columns of several tables are made of.
+
+use super::plan::{Plan, Point};
+use crate::errors;
+use std::borrow::Cow;
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::passes;
+use tilewright_harness::registry::{Case, Inputs, Instance};
+use tilewright_harness::runtime::Runtime;
+use tilewright_sim::machine::Machine;
+use tilewright_sim::timing::{Limits, Timing, User, time};
+
+pub const KIB: f64 = 1024.0;
+pub const MIB: f64 = 1024.0 * 1024.0;
+
+/// Times the users of a point at once, each on cubes of its own. With data, one user's values are computed and compared
+/// first.
+///
+/// # Errors
+/// The launch contract, a disagreement with the reference, or what went wrong in the run.
+pub fn measure(point: &Point, plan: &Plan) -> Result<Timing, Diagnostics> {
+    let mut case = point.instance.case(plan.inputs, &plan.limits())?;
+    if let Inputs::Random { .. } = plan.inputs {
+        check_values(&point.instance, case.as_mut())?;
+    }
+    let machine = machine(point, plan);
+    let ready = case.launch()?.ready()?;
+    let module = passes::for_timing(&ready.module);
+    let starts = machine.user_starts(point.users, point.cubes);
+    let users = (0..).zip(starts).map(|(user, start)| User {
+        first_cube: user * point.cubes,
+        start,
+        ..User::alone(&module, &ready)
+    });
+    time(&machine, &users.collect::<Vec<_>>(), Limits::default())
+}
+
+/// The sweep's machine, with the point's way to issue products.
+fn machine<'p>(point: &Point, plan: &'p Plan) -> Cow<'p, Machine> {
+    let mut machine = Cow::Borrowed(&plan.machine);
+    if let Some(edge) = point.dot_block {
+        machine.to_mut().gemm.dot_block = edge;
+    }
+    machine
+}
+
+fn check_values(instance: &Instance, case: &mut dyn Case) -> Result<(), Diagnostics> {
+    case.launch()?.run(&mut Runtime::reference())?;
+    let fault = case.check()?.into_iter().find_map(|output| output.fault);
+    fault.map_or(Ok(()), |fault| Err(errors::wrong_values(&instance.to_string(), &fault).into()))
+}
+
+/// Commands that the published count takes; `mul` and the copies of yielded tiles are not in it.
+const COUNTED: [&str; 7] = ["reduce_max", "reduce_sum", "exp", "sub", "add", "div", "maximum"];
+
+/// MATH operations as the published tables count them.
+pub fn math_count(t: &Timing) -> u64 {
+    COUNTED.iter().filter_map(|mnemonic| t.commands.get(mnemonic)).sum::<u64>() + t.composite_math_ops
+}
+
+/// Commands and cycles of the PE that the long-context tables show: PE 0 of cube 6, or of the last cube if there are fewer.
+pub fn observed(t: &Timing, cubes: usize) -> (u64, u64) {
+    let cube = 6.min(cubes - 1);
+    let pe = t.pes.iter().find(|pe| pe.cube as usize == cube && pe.pe == 0);
+    pe.map_or((0, 0), |pe| (pe.commands, pe.cycles))
+}

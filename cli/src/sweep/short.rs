@@ -1,0 +1,147 @@
+//! `short-decode` and `short-prefill`: one user, four mappings of KV heads to cubes, several contexts, three tiers of commands.
+//! Columns as in AHBM.md, sections 8 and 9.
+
+use super::measure::{KIB, MIB, math_count};
+use super::plan::{Flag, Plan, Point};
+use super::{Column, Study};
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::elem::ElemType;
+use tilewright_harness::cli::Cell;
+use tilewright_kernels::attention::Tier;
+use tilewright_sim::timing::Timing;
+
+/// What the kernel does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Short {
+    Decode,
+    Prefill,
+}
+
+const BASELINE: &[Column] = &[
+    Column::key("mode"),
+    Column::key("kv_per_cube"),
+    Column::key("C"),
+    Column::key("S_kv"),
+    Column::timed("wall_us"),
+    Column::exact("n_pe"),
+    Column::timed("gemm_util"),
+    Column::exact("math_count"),
+    Column::timed("hbm_bw_util"),
+    Column::exact("hbm_read_mb"),
+    Column::exact("hbm_write_kb"),
+    Column::exact("ipcq_kb"),
+    Column::exact("kv_cache_per_cube_mb"),
+];
+
+const COMPOSITE: &[Column] = &[
+    Column::key("variant"),
+    Column::key("mode"),
+    Column::key("kv_per_cube"),
+    Column::key("C"),
+    Column::key("S_kv"),
+    Column::timed("wall_us"),
+    Column::exact("n_pe"),
+    Column::timed("gemm_util"),
+    Column::exact("math_count"),
+    Column::told("math_pipeline_us"),
+    Column::timed("hbm_bw_util"),
+    Column::exact("hbm_read_mb"),
+    Column::exact("hbm_write_kb"),
+    Column::exact("ipcq_kb"),
+    Column::exact("kv_cache_per_cube_mb"),
+];
+
+impl Study for Short {
+    fn name(&self) -> &'static str {
+        match self {
+            Short::Decode => "short-decode",
+            Short::Prefill => "short-prefill",
+        }
+    }
+    fn about(&self) -> &'static str {
+        match self {
+            Short::Decode => "Short-context decode: wall time, utilisation and traffic of the mappings A1, A2, A4, B",
+            Short::Prefill => "Short-context prefill of 8 tokens: the same, with KV tiles passed on inside a group",
+        }
+    }
+    fn flags(&self) -> &'static [Flag] {
+        &[Flag::Tier, Flag::Modes]
+    }
+    fn columns(&self, plan: &Plan) -> &'static [Column] {
+        match plan.tier {
+            Tier::Plain => BASELINE,
+            Tier::Composite | Tier::Fused => COMPOSITE,
+        }
+    }
+    fn golden(&self, plan: &Plan) -> Result<&'static str, &'static str> {
+        Ok(match (self, plan.tier) {
+            (Short::Decode, Tier::Plain) => "short_decode_baseline.csv",
+            (Short::Decode, Tier::Composite) => "short_decode_composite.csv",
+            (Short::Decode, Tier::Fused) => "short_decode_composite_fused.csv",
+            (Short::Prefill, Tier::Plain) => "short_prefill_baseline.csv",
+            (Short::Prefill, Tier::Composite) => "short_prefill_composite.csv",
+            (Short::Prefill, Tier::Fused) => "short_prefill_composite_fused.csv",
+        })
+    }
+    /// Prefill's queueing rule is a fit (AHBM.md 0), and utilisations go with the wall. In the fused tier of decode the time
+    /// of tiles at the GEMM engine is a little short (AHBM.md 5).
+    fn tolerance(&self, plan: &Plan, column: &Column, _: &[Cell]) -> f64 {
+        match (self, plan.tier) {
+            (Short::Prefill, _) => 3e-2,
+            (Short::Decode, Tier::Fused) if column.name == "gemm_util" => 1e-2,
+            (Short::Decode, _) => 5e-3,
+        }
+    }
+    fn contexts(&self) -> &'static [usize] {
+        &[8192, 16384, 32768, 65536]
+    }
+    fn points(&self, plan: &Plan) -> Result<Vec<Point>, Diagnostics> {
+        let kernel = match self {
+            Short::Decode => "gqa_decode",
+            Short::Prefill => "gqa_prefill",
+        };
+        let variant: Option<Cell> = match plan.tier {
+            Tier::Plain => None,
+            Tier::Composite => Some("composite".into()),
+            Tier::Fused => Some("composite_fused".into()),
+        };
+        let mut points = Vec::new();
+        for &mode in &plan.modes {
+            for &s_kv in &plan.contexts {
+                let instance = plan.short(kernel, mode, s_kv)?;
+                let cubes = plan.cubes(&instance, mode)?;
+                let key = [mode.name().into(), mode.kv_per_cube().into(), cubes.into(), s_kv.into()];
+                let key = variant.iter().cloned().chain(key).collect();
+                points.push(Point { key, instance, cubes, users: 1, dot_block: None });
+            }
+        }
+        Ok(points)
+    }
+    fn row(&self, point: &Point, plan: &Plan, t: &Timing) -> Result<Vec<Cell>, Diagnostics> {
+        let of = |name: &str| point.instance.settings.integer(name);
+        // Keys and values of f16 in one cube.
+        let cache = 2 * (of("h-kv")? / point.cubes.max(1)) * of("s-kv")? * of("d-head")?;
+
+        // Time of all PEs together, the denominator of both utilisations.
+        let pe_ns = t.wall.as_ns() * t.n_pe as f64;
+        let bytes = t.sums.read_bytes + t.sums.write_bytes;
+        let rate_ns = plan.machine.hbm.slice_rate.0 as f64 / 1e9;
+        let mut cells: Vec<Cell> = vec![
+            t.wall.as_us().into(),
+            t.n_pe.into(),
+            ((t.sums.gemm.as_ns() + t.sums.gemm_tiles.as_ns()) / pe_ns).into(),
+            math_count(t).into(),
+        ];
+        if plan.tier != Tier::Plain {
+            cells.push(t.sums.math_tiles.as_us().into());
+        }
+        cells.extend([
+            Cell::from(bytes as f64 / (pe_ns * rate_ns)),
+            (t.sums.read_bytes as f64 / MIB).into(),
+            (t.sums.write_bytes as f64 / KIB).into(),
+            (t.sums.ipcq_bytes as f64 / KIB).into(),
+            ((cache as u64 * ElemType::F16.bytes()) as f64 / MIB).into(),
+        ]);
+        Ok(cells)
+    }
+}

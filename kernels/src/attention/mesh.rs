@@ -1,0 +1,87 @@
+//! Cubes that share one KV head, and where their partials meet.
+
+use super::{Partial, reduce_line};
+use tilewright::prelude::*;
+
+/// Cubes in a row of a SIP (AHBM: 4 rows of 4).
+const ROW: usize = 4;
+/// Cubes of a SIP.
+pub const MAX_CUBES: usize = 16;
+
+/// `cubes` cubes in rows of at most four, from cube 0 on; the root sits in the middle. A last row too short to reach the
+/// root's column first hands its partials one row up, so that every number of cubes works.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SubMesh {
+    pub cubes: usize,
+}
+
+impl SubMesh {
+    fn width(self) -> usize {
+        self.cubes.clamp(1, ROW)
+    }
+    fn rows(self) -> usize {
+        self.cubes.div_ceil(self.width())
+    }
+    /// Cubes of the last row.
+    fn last(self) -> usize {
+        self.cubes - (self.rows() - 1) * self.width()
+    }
+    fn center_col(self) -> usize {
+        self.width() / 2
+    }
+    /// Whether the last row does not reach the root's column.
+    fn folded(self) -> bool {
+        self.rows() > 1 && self.last() <= self.center_col()
+    }
+    fn full_rows(self) -> usize {
+        self.rows() - usize::from(self.folded())
+    }
+    /// The cube that holds the sum.
+    pub fn root(self) -> usize {
+        self.full_rows() / 2 * self.width() + self.center_col()
+    }
+}
+
+/// Rows to the centre column, that column to the root. One PE of every cube takes part.
+#[device]
+pub fn reduce_cubes<A: Float, const M: usize, const D: usize>(
+    mesh: SubMesh,
+    mine: Partial<A, M, D>,
+) -> Partial<A, M, D> {
+    let mut sum = mine;
+    if mesh.cubes > 1 {
+        let (row, col) = (cube_id() / mesh.width(), cube_id() % mesh.width());
+        let (low, high) = (Port::cube(Dir::West), Port::cube(Dir::East));
+        let (up, down) = (Port::cube(Dir::North), Port::cube(Dir::South));
+        if mesh.folded() {
+            if row == mesh.full_rows() {
+                send(up, sum);
+            }
+            if row == mesh.full_rows() - 1 && col < mesh.last() {
+                sum = sum.merge(recv_like(down, sum));
+            }
+        }
+        if row < mesh.full_rows() {
+            let last = if mesh.folded() { mesh.width() } else { mesh.last() };
+            let len = select(row == mesh.full_rows() - 1, scalar(last), mesh.width());
+            sum = reduce_line(sum, col, len, mesh.center_col(), low, high);
+            if mesh.full_rows() > 1 {
+                if col == mesh.center_col() {
+                    sum = reduce_line(sum, row, scalar(mesh.full_rows()), mesh.full_rows() / 2, up, down);
+                }
+            }
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_a_cube_of_the_mesh_near_its_middle() {
+        let roots: Vec<usize> = (1..=16).map(|cubes| SubMesh { cubes }.root()).collect();
+        assert_eq!(roots, [0, 1, 1, 2, 2, 2, 6, 6, 6, 6, 6, 6, 6, 6, 10, 10]);
+    }
+}
