@@ -20,6 +20,9 @@ fn module(body: &str) -> Module {
 }
 /// Views of 4096 x 4096 in PE 0 of cube 0; `%n` is 3.
 fn run(grid: Grid, body: &str) -> Timing {
+    run_on(&Machine::ahbm(), grid, body)
+}
+fn run_on(machine: &Machine, grid: Grid, body: &str) -> Timing {
     let module = module(body);
     let tensor = AnyTensor::new(ElemType::F16, vec![4096, 4096], None, Placement::at(0, 0));
     let user = User {
@@ -30,7 +33,7 @@ fn run(grid: Grid, body: &str) -> Timing {
         start: Ps::ZERO,
         trace: None,
     };
-    time(&Machine::ahbm(), &[user], Limits::default()).unwrap_or_else(|e| panic!("{e}\n{body}"))
+    time(machine, &[user], Limits::default()).unwrap_or_else(|e| panic!("{e}\n{body}"))
 }
 
 const ONE: Grid = Grid::cubes(1);
@@ -276,4 +279,45 @@ fn a_composite_streams_its_second_operand() {
     );
     near(two_cubes.wall, 6501.034);
     near(two_cubes.sums.dma_tiles, 601_358.72);
+}
+
+/// Blocks of 32: eight of them, of 2 * 32^3 / 8000 ns each. Before each, both operands' parts of 2 KiB are loaded, and nobody
+/// waits for them; the dot itself waits for the whole operand.
+#[test]
+fn a_product_in_blocks_loads_the_parts_of_what_was_loaded_again() {
+    let machine = Machine::load("ahbm", &["gemm.dot_block=32".into()]).unwrap_or_else(|e| panic!("{e}"));
+    let body = format!("%a = load %x[0, 0] : {TILE} %t = trans %a : {TILE} %d = dot %a, %t : {TILE} keep %d");
+    let t = run_on(&machine, ONE, &body);
+    let dot = 10.0 + 8.192 + OVERHEAD;
+    // The last part is issued two issues into the last block, and arrives after the last dot has ended.
+    let ns = LOAD + dot + 6.0 * (9.0 + 9.0 + dot) + 9.0 + 9.0 + 8.0 + 13.0;
+    assert_eq!(t.wall, Ps((ns * 1e3_f64).round() as u64));
+    assert_eq!((t.commands["load"], t.commands["dot"]), (1 + 2 * 8, 8));
+    assert_eq!(t.sums.read_bytes, 8192 + 2 * 8 * 2048);
+    // What was computed is on chip; what does not fill a block is a smaller one: 64 = 48 + 16 along every side.
+    let machine = Machine::load("ahbm", &["gemm.dot_block=48".into()]).unwrap_or_else(|e| panic!("{e}"));
+    let body = format!("%a = load %x[0, 0] : {TILE} %e = exp %a : {TILE} %d = dot %e, %a : {TILE} keep %d");
+    let t = run_on(&machine, ONE, &body);
+    assert_eq!((t.commands["load"], t.commands["dot"]), (1 + 8, 8));
+    assert_eq!(t.sums.read_bytes, 2 * 8192 + 8192); // each part of the operand for both rows of blocks
+    assert_eq!(t.sums.gemm, Ps(65536)); // 2 * 64^3 / 8000 ns, as in one piece
+}
+
+#[test]
+fn a_composite_streams_from_the_place_that_is_computed_inside_it() {
+    let composite = |inside: &str| {
+        format!(
+            "%q = load %x[0, 0] : tile<8x64xf16>
+             %s = composite {{ {inside} %b = load %x[%at, 0] limit 0: %n else 0.0 : {TILE} %d = dot %q, %b : tile<8x64xf16> yield %d }}
+             keep %s"
+        )
+    };
+    let place = "%at = mul %n, 64 : i32";
+    let outside = run(ONE, &format!("{place}\n{}", composite("")));
+    let inside = run(ONE, &composite(place));
+    assert_eq!((inside.wall, inside.sums), (outside.wall, outside.sums));
+    assert!(inside.sums.stream_bytes > 0);
+    // A limit that is computed inside counts as well: with 0 places nothing is streamed.
+    let none = run(ONE, &composite("%at = mul %n, 64 : i32").replace("limit 0: %n", "limit 0: 0"));
+    assert_eq!(none.sums.dma_tiles, Ps::ZERO);
 }

@@ -16,27 +16,27 @@ fn an_unknown_kernel_is_told_with_the_nearest_one() {
     assert_snapshot!(wrong(1, "run gqa_decod"), @r"
     error[TW-E0801]: no kernel `gqa_decod`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `gqa_decode`?
      = more: tilewright explain TW-E0801
     ");
     assert_snapshot!(wrong(1, "ir softmax:rows=3 --loc"), @r"
     error[TW-E0801]: no kernel `softmax`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `row_softmax`?
      = more: tilewright explain TW-E0801
     ");
     assert_snapshot!(wrong(1, "verify vectoradd matmull"), @r"
     error[TW-E0801]: no kernel `vectoradd`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `vector_add`?
      = more: tilewright explain TW-E0801
 
     error[TW-E0801]: no kernel `matmull`
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `matmul`?
      = more: tilewright explain TW-E0801
     ");
@@ -46,7 +46,7 @@ fn a_command_without_its_kernel_says_which_there_are() {
     assert_snapshot!(wrong(1, "run --seed 3"), @r"
     error[TW-E0801]: `run` needs a kernel
      |
-     = note: kernels: gqa_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: run gqa_decode
      = more: tilewright explain TW-E0801
     ");
@@ -86,7 +86,7 @@ fn an_instance_that_does_not_read_says_what_is_wrong_with_it() {
     assert_snapshot!(wrong(1, "verify gqa_decode:mod=A1"), @r"
     error[TW-E0592]: the kernel has no parameter `mod`
      |
-     = note: its parameters: mode, kv-per-cube, s-kv, t-q, h-q, h-kv, d-head, cubes, tile, elem, acc
+     = note: its parameters: mode, tier, kv-per-cube, s-kv, t-q, h-q, h-kv, d-head, cubes, tile, elem, acc
      = next: did you mean `mode`?
      = more: tilewright explain TW-E0592
     ");
@@ -227,7 +227,7 @@ fn a_sweep_says_which_tiers_modes_and_contexts_there_are() {
     assert_snapshot!(wrong(1, "sweep short-decode --tier fused"), @r"
     error[TW-E0821]: no tier `fused`
      |
-     = note: tiers: baseline
+     = note: tiers: baseline, composite, composite-fused
      = next: --tier baseline
      = more: tilewright explain TW-E0821
     ");
@@ -245,10 +245,30 @@ fn a_sweep_says_which_tiers_modes_and_contexts_there_are() {
      = next: --s-kv 8192,16384
      = more: tilewright explain TW-E0820
     ");
-    assert_snapshot!(wrong(1, "sweep long-decode"), @r"
-    error: unrecognized subcommand 'long-decode'
+    assert_snapshot!(wrong(1, "sweep long-decode --cubes 8,17"), @r"
+    error[TW-E0820]: --cubes cannot hold `17`
+     |
+     = note: allowed: whole numbers from 1 to 16
+     = next: --cubes 8,12
+     = more: tilewright explain TW-E0820
+    ");
+    assert_snapshot!(wrong(1, "sweep long-decode --check ../tests/golden"), @r"
+    error[TW-E0822]: there is no golden file for `long-decode` with these flags: the study did not publish it
+     |
+     = next: --addressing published
+     = more: tilewright explain TW-E0822
+    ");
+    assert_snapshot!(wrong(1, "sweep decode-streaming --tier baseline"), @r"
+    error: unexpected argument '--tier' found
 
-      tip: a similar subcommand exists: 'short-decode'
+    Usage: tilewright sweep decode-streaming [OPTIONS]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(wrong(1, "sweep decode"), @r"
+    error: unrecognized subcommand 'decode'
+
+      tip: some similar subcommands exist: 'decode-streaming', 'decode-models', 'decode-batch'
 
     Usage: tilewright sweep [OPTIONS] <TABLE>
 

@@ -9,21 +9,46 @@ fn golden(name: &str) -> String {
     fs::read_to_string(format!("{}/{GOLDEN}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
+/// A sweep, its golden file, rows that it computes and rows that it compares.
+const TABLES: [(&str, &str, usize, usize); 10] = [
+    ("short-decode --tier baseline", "short_decode_baseline.csv", 16, 12),
+    ("short-decode --tier composite", "short_decode_composite.csv", 16, 12),
+    ("short-decode --tier composite-fused", "short_decode_composite_fused.csv", 16, 12),
+    ("short-prefill --tier baseline", "short_prefill_baseline.csv", 16, 12),
+    ("short-prefill --tier composite", "short_prefill_composite.csv", 16, 12),
+    ("short-prefill --tier composite-fused", "short_prefill_composite_fused.csv", 16, 12),
+    ("long-decode --addressing published --s-kv 8192,131072,262144", "long_decode_case6.csv", 12, 9),
+    ("decode-models --addressing published", "decode_models.csv", 6, 5),
+    ("decode-streaming", "decode_streaming.csv", 12, 9),
+    ("decode-batch", "decode_batch.csv", 11, 8),
+];
+
 #[test]
-fn short_decode_has_the_golden_columns_and_meets_every_golden_row() {
-    let run = tilewright(&format!("sweep short-decode --tier baseline --csv --quiet --check {GOLDEN}"));
-    assert_eq!(run.code, 0, "{}", run.err);
-    assert_eq!(run.out.lines().next(), golden("short_decode_baseline.csv").lines().next());
-    assert_eq!(run.out.lines().count(), 1 + 16);
-    assert!(run.err.contains("12 rows compared"), "{}", run.err);
+fn every_sweep_has_the_golden_columns_and_meets_every_golden_row() {
+    for (sweep, file, rows, compared) in TABLES {
+        let run = tilewright(&format!("sweep {sweep} --csv --quiet --check {GOLDEN}"));
+        assert_eq!(run.code, 0, "{sweep}: {}", run.err);
+        let header = |text: &str| text.lines().find(|l| !l.starts_with('#')).map(String::from);
+        assert_eq!(header(&run.out), header(&golden(file)), "{sweep}");
+        assert_eq!(run.out.lines().count(), 1 + rows, "{sweep}");
+        assert!(run.err.contains(&format!("{compared} rows compared")), "{sweep}: {}", run.err);
+    }
 }
 #[test]
-fn decode_batch_has_the_golden_columns_and_meets_every_golden_row() {
-    let run = tilewright(&format!("sweep decode-batch --csv --quiet --check {GOLDEN}"));
-    assert_eq!(run.code, 0, "{}", run.err);
-    assert_eq!(run.out.lines().next(), golden("decode_batch.csv").lines().next());
-    assert_eq!(run.out.lines().count(), 1 + 11);
-    assert!(run.err.contains("8 rows compared"), "{}", run.err);
+fn what_the_model_does_not_explain_is_told_beside_the_check() {
+    let run = tilewright(&format!("sweep decode-models --addressing published --csv --quiet --check {GOLDEN}"));
+    assert!(run.err.contains("check: not explained by the model: up to "), "{}", run.err);
+}
+#[test]
+fn the_slices_of_all_pes_are_faster_than_one() {
+    let latency = |addressing: &str| -> f64 {
+        let args = format!("sweep long-decode --s-kv 131072 --addressing {addressing} --csv --quiet");
+        let out = tilewright(&args).out;
+        let row = out.lines().find(|l| l.starts_with("composite,")).expect("the row").split(',');
+        row.rev().nth(1).and_then(|cell| cell.parse().ok()).expect("a latency")
+    };
+    // 7/8 of all bytes over one egress of 128 B/ns, against 1/64 of them over a slice of 256 B/ns.
+    assert!(latency("published") > 50.0 * latency("sharded"));
 }
 #[test]
 fn another_machine_misses_the_golden_rows_with_exit_code_4() {
