@@ -4,7 +4,7 @@
 use divan::Bencher;
 use tilewright::ir::text::print;
 use tilewright::prelude::*;
-use tilewright_kernels::attention::Tier;
+use tilewright_kernels::attention::{Heads, Tier};
 use tilewright_kernels::gqa_decode::{Problem, launch};
 
 fn main() {
@@ -13,7 +13,8 @@ fn main() {
 
 #[divan::bench]
 fn trace_verify_print_decode(bencher: Bencher) {
-    let problem = Problem { h_q: 64, h_kv: 8, d_head: 64, t_q: 1, s_kv: 8192, kv_per_cube: 1, cubes: None, tile: 1024 };
+    let heads = Heads { h_q: 64, h_kv: 8, kv_per_cube: 1, cubes: None };
+    let problem = Problem { heads, d_head: 64, t_q: 1, s_kv: 8192, tile: 1024 };
     let plan = problem.check(ElemType::F16, ElemType::F16, 1 << 20).expect("the published configuration");
     let rows = || Tensor::<f16, 3>::shape_only([8, 8, 64]);
     let (q, kv, mut o) = (rows(), Tensor::<f16, 3>::shape_only([8, 8192, 64]), rows());

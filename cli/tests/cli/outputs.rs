@@ -113,7 +113,9 @@ fn any_kernel_runs_on_several_cubes() {
     {
         // These have a grid that their tensors follow.
         let fixed = ["gqa_decode", "gqa_prefill", "long_decode"];
-        if !fixed.contains(&kernel) && !["persistent_matmul", "prefix_sum", "read_contiguous", "read_slabs"].contains(&kernel) {
+        if !fixed.contains(&kernel)
+            && !["persistent_matmul", "prefix_sum", "read_contiguous", "read_slabs"].contains(&kernel)
+        {
             let run = tilewright(&format!("run {kernel} --grid 2x8 --timing-only --json"));
             assert_eq!(run.code, 0, "{kernel}: {}", run.err);
         }

@@ -2,8 +2,9 @@
 
 use super::elem::Elem;
 use super::errors::LangFault;
-use super::handle::{Scalar, Tile, Val};
+use super::handle::{Scalar, Val};
 use super::shape::Shape;
+use super::tile::Tile;
 use super::trace::{self, Traced};
 use super::value::{Value, part_names, part_types, rebuilt, types_of, vals_of};
 use super::view::sized;
