@@ -4,6 +4,7 @@
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::Kind;
 use tilewright_core::interp::{Options, Printed};
+use tilewright_core::ir::ops::family;
 use tilewright_core::ir::text::print;
 use tilewright_core::ir::{Module, Op};
 use tilewright_core::launch::{Backend, Grid, Ready};
@@ -40,15 +41,8 @@ fn is_rounded_otherwise(m: &Module) -> bool {
         let data = m.op(op);
         let float = data.results.get(0).is_some_and(|v| m.ty(v).elem().kind() == Kind::Float);
         any |= match &data.op {
-            Op::Exp(_)
-            | Op::Exp2(_)
-            | Op::Log(_)
-            | Op::Log2(_)
-            | Op::Rsqrt(_)
-            | Op::Tanh(_)
-            | Op::Erf(_)
-            | Op::Sin(_)
-            | Op::Cos(_) => true,
+            Op::Sqrt(_) | Op::Floor(_) | Op::RoundEven(_) => false,
+            family::math!() => true,
             Op::ReduceSum(_) | Op::ScanSum(_) | Op::ReduceWith(_) | Op::ScanWith(_) | Op::Dot(_) => float,
             _ => false,
         };

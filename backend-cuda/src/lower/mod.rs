@@ -46,6 +46,7 @@ use panels::Uses;
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
+use tilewright_core::ir::ops::family;
 use tilewright_core::ir::{Def, Effects, Module, Op, OpId, RegionId, Type, ValueId};
 use tilewright_core::passes::bounds::{Checks, Placement, Prover};
 
@@ -225,41 +226,9 @@ impl Lower<'_> {
                 data.results.iter().zip(yields).try_for_each(|(v, from)| self.alias(v, from))
             }
 
-            Op::Add(_)
-            | Op::Sub(_)
-            | Op::Mul(_)
-            | Op::Div(_)
-            | Op::Rem(_)
-            | Op::MulHi(_)
-            | Op::Fma(_)
-            | Op::Maximum(_)
-            | Op::Minimum(_)
-            | Op::MaxNan(_)
-            | Op::MinNan(_)
-            | Op::Neg(_)
-            | Op::Abs(_)
-            | Op::And(_)
-            | Op::Or(_)
-            | Op::Xor(_)
-            | Op::Not(_)
-            | Op::Shl(_)
-            | Op::Shr(_)
-            | Op::Exp(_)
-            | Op::Exp2(_)
-            | Op::Log(_)
-            | Op::Log2(_)
-            | Op::Sqrt(_)
-            | Op::Rsqrt(_)
-            | Op::Tanh(_)
-            | Op::Erf(_)
-            | Op::Sin(_)
-            | Op::Cos(_)
-            | Op::Floor(_)
-            | Op::RoundEven(_)
-            | Op::Cmp(_)
-            | Op::Select(_)
-            | Op::Cast(_)
-            | Op::Bitcast(_) => self.elementwise(id),
+            family::arithmetic!() | family::bits!() | family::math!() | family::choice!() | family::conversion!() => {
+                self.elementwise(id)
+            }
 
             // Made where they are used (`held.rs`), in the layout that is asked for.
             Op::Splat(_) | Op::Iota(_) => Ok(()),

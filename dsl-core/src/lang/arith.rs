@@ -96,16 +96,32 @@ macro_rules! prefix {
 }
 prefix! { Num Neg neg Neg; Bits Not not Not; }
 
+// The functions of one operand: those rows of the op table whose rule is `function`.
 macro_rules! functions {
-    ($($(#[$doc:meta])* $class:ident $f:ident $Row:ident;)*) => {$(
-        $(#[$doc])*
-        #[track_caller]
-        pub fn $f<X: Handle<T: $class>>(x: X) -> X { unary(x, |x| ops::$Row { x }.into()) }
-    )*
+    ($($family:ident { $(
+        $Name:ident = $f:ident $fields:tt -> $rule:ident $classes:tt, $effect:ident, $doc:literal;
+    )* })*) => {
+        $($( function! { $rule $classes $Name $f $doc } )*)*
         /// Uses every function of one operand once, for tests that walk all ops.
         #[doc(hidden)]
-        pub fn each_function() { $( keep($f(zero::<sample!($class)>())); )* }
+        pub fn each_function() { $($( use_once! { $rule $classes $f } )*)* }
     };
+}
+macro_rules! function {
+    (function (Class::$class:ident) $Name:ident $f:ident $doc:literal) => {
+        #[doc = $doc]
+        #[track_caller]
+        pub fn $f<X: Handle<T: $class>>(x: X) -> X {
+            unary(x, |x| ops::$Name { x }.into())
+        }
+    };
+    ($rule:ident $classes:tt $Name:ident $f:ident $doc:literal) => {};
+}
+macro_rules! use_once {
+    (function (Class::$class:ident) $f:ident) => {
+        keep($f(zero::<sample!($class)>()));
+    };
+    ($rule:ident $classes:tt $f:ident) => {};
 }
 /// An element type of a class.
 macro_rules! sample {
@@ -122,34 +138,7 @@ macro_rules! sample {
         i32
     };
 }
-functions! {
-    /// e to the power of x, per element.
-    Float exp Exp;
-    /// 2 to the power of x, per element.
-    Float exp2 Exp2;
-    /// Natural logarithm; NaN below zero, -inf at zero.
-    Float log Log;
-    /// Logarithm to base 2.
-    Float log2 Log2;
-    /// Square root; NaN below zero.
-    Float sqrt Sqrt;
-    /// `1 / sqrt(x)`; NaN below zero, inf at zero.
-    Float rsqrt Rsqrt;
-    /// Hyperbolic tangent.
-    Float tanh Tanh;
-    /// The error function.
-    Float erf Erf;
-    /// Sine of x in radians.
-    Float sin Sin;
-    /// Cosine of x in radians.
-    Float cos Cos;
-    /// The largest integer not above x.
-    Float floor Floor;
-    /// The nearest integer; of two as near, the even one.
-    Float round_even RoundEven;
-    /// The absolute value; the lowest integer stays as it is.
-    Num abs Abs;
-}
+ops::table!(functions);
 
 macro_rules! functions2 {
     ($($(#[$doc:meta])* $class:ident $f:ident $Row:ident;)*) => {$(

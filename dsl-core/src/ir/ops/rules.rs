@@ -60,6 +60,10 @@ pub fn alike3(m: &Module, a: &ValueId, b: &ValueId, c: &ValueId, want: Class) ->
 pub fn unary(m: &Module, x: &ValueId, want: Class) -> Types {
     Ok(vec![class(m, "x", x, want)?])
 }
+/// As `unary`; the language has the op as a function of its mnemonic.
+pub fn function(m: &Module, x: &ValueId, want: Class) -> Types {
+    unary(m, x, want)
+}
 pub fn compare(m: &Module, pred: &Pred, a: &ValueId, b: &ValueId) -> Types {
     let ordered = matches!(pred, Pred::Lt | Pred::Le | Pred::Gt | Pred::Ge);
     let ty = alike(m, a, b, if ordered { Class::Num } else { Class::Any })?[0];
