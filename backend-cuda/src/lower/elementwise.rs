@@ -69,6 +69,7 @@ impl Lower<'_> {
             (Op::Cast(_), [x]) => self.cast(elem, to, *x),
             (Op::Bitcast(_), [x]) => self.bitcast(elem, to, *x),
             (Op::Floor(_), [x]) => self.integral(Round::Rmi, elem, *x),
+            (Op::Trunc(_), [x]) => self.integral(Round::Rzi, elem, *x),
             (Op::RoundEven(_), [x]) => self.integral(Round::Rni, elem, *x),
             (Op::Sqrt(_), [x]) => self.sqrt(elem, *x),
             (Op::Rsqrt(_), [x]) => self.rsqrt(elem, *x),

@@ -86,7 +86,8 @@ pub fn price<'m>(machine: &Machine, m: &'m Module, op: OpId, into_dot: bool) -> 
         }
         Op::Exp(_) => ops.elementwise(machine.cpu.exp, field::cpu::exp),
         Op::Exp2(_) | Op::Log(_) | Op::Log2(_) | Op::Sqrt(_) | Op::Rsqrt(_) => ops.other(),
-        Op::Tanh(_) | Op::Erf(_) | Op::Sin(_) | Op::Cos(_) | Op::Floor(_) | Op::RoundEven(_) => ops.other(),
+        Op::Tanh(_) | Op::Erf(_) | Op::Sin(_) | Op::Cos(_) | Op::Floor(_) => ops.other(),
+        Op::Trunc(_) | Op::RoundEven(_) => ops.other(),
         Op::Cmp(_) => ops.other(),
         Op::Select(_) => ops.elementwise(machine.cpu.select, field::cpu::select),
         Op::Cast(o) if Some(m.ty(o.x)) == result => ops.name(machine.cpu.reshape, field::cpu::reshape, o.x),

@@ -52,5 +52,6 @@ functions! {
     Sin = libm::sinf, libm::sin;
     Cos = libm::cosf, libm::cos;
     Floor = libm::floorf, libm::floor;
+    Trunc = libm::truncf, libm::trunc;
     RoundEven = libm::rintf, libm::rint;
 }

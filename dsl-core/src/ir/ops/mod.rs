@@ -184,6 +184,7 @@ macro_rules! table {
                 Sin = sin (x: ValueId) -> function(Class::Float), Pure, "Sine of x in radians.";
                 Cos = cos (x: ValueId) -> function(Class::Float), Pure, "Cosine of x in radians.";
                 Floor = floor (x: ValueId) -> function(Class::Float), Pure, "The largest integer not above x.";
+                Trunc = trunc (x: ValueId) -> function(Class::Float), Pure, "The integer part: the nearest integer towards zero.";
                 RoundEven = round_even (x: ValueId) -> function(Class::Float), Pure, "The nearest integer; of two as near, the even one.";
             }
             choice {
