@@ -11,10 +11,13 @@ use crate::{open, to_f64};
 use ndarray::{Array3, ArrayView3, Axis as Dim, s};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
 /// Rows of q a program works on, and tokens of k and v it takes a step.
 pub const BLOCK: [usize; 2] = [64, 64];
+/// Threads of a program on a GPU: a warp for 16 of its rows, so that a row's scores, weights and sums stay in one warp; of
+/// f32, which the threads multiply, twice as many.
+pub const GPU_THREADS: u32 = 128;
 
 #[kernel]
 pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const D: usize>(
@@ -126,6 +129,7 @@ struct AttentionCase<T> {
     v: Tensor<T, 3>,
     o: Tensor<T, 3>,
     causal: bool,
+    target: Target,
 }
 
 /// Bytes of scratch a step holds at its peak: scores and weights; and for each column of a head q, k, v, the running and
@@ -157,17 +161,24 @@ impl<T: Float + DotInto<f32>> AttentionCase<T> {
             v: inputs.uniform("v", tokens, -1.0..1.0),
             o: inputs.output(queries),
             causal: s.pick("causal", &[("yes", true), ("no", false)])?,
+            target: limits.target,
         }))
     }
 }
 
 impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let [_, _, d] = self.q.dims();
+        let [heads, rows, d] = self.q.dims();
         let scale = (1.0 / (d as f64).sqrt()) as f32;
         let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
         let launch = kernel(&self.q, &self.k, &self.v, &mut self.o, scale, self.causal, d);
-        Ok(launch.grid(Grid::cubes(1).pes(8)))
+        Ok(match self.target {
+            Target::Sim | Target::Reference => launch.grid(Grid::cubes(1).pes(8)),
+            Target::Cuda | Target::PtxEmu => {
+                let threads = if T::ELEM.bytes() <= 2 { GPU_THREADS } else { 2 * GPU_THREADS };
+                launch.grid(Grid::cubes(heads * rows.div_ceil(BLOCK[0]))).threads(threads)
+            }
+        })
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (q, k, v) = (to_f64(&self.q), to_f64(&self.k), to_f64(&self.v));

@@ -6,10 +6,15 @@ use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
 /// Rows and columns of c a program makes at once, and how much of K it takes a step.
 pub const BLOCK: [usize; 3] = [64, 64, 64];
+/// The same on a GPU: of 16-bit elements, eight warps of 64 x 32 sums each, three steps of both operands in 96 KiB; of others,
+/// which the threads multiply, four rows and four columns a thread.
+pub const GPU_BLOCK: [usize; 3] = [128, 128, 64];
+pub const GPU_WIDE_BLOCK: [usize; 3] = [64, 64, 32];
+pub const GPU_THREADS: u32 = 256;
 
 /// The block of `a . b` whose upper left element is at `row`, `col`; what lies past an edge reads as zero.
 #[device]
@@ -72,24 +77,54 @@ pub const MATMUL: KernelDef = KernelDef {
     },
 };
 
+/// The block of a target, for elements of so many bytes.
+pub fn block(target: Target, bytes: u64) -> [usize; 3] {
+    match target {
+        Target::Sim | Target::Reference => BLOCK,
+        Target::Cuda | Target::PtxEmu if bytes <= 2 => GPU_BLOCK,
+        Target::Cuda | Target::PtxEmu => GPU_WIDE_BLOCK,
+    }
+}
+/// A launch over blocks of an `m x n` result: on a GPU a program each, elsewhere over the PEs of one cube.
+pub fn over_blocks<'a>(
+    launch: Launch<'a>,
+    target: Target,
+    [m, n]: [usize; 2],
+    [rows, columns, _]: [usize; 3],
+) -> Launch<'a> {
+    match target {
+        Target::Sim | Target::Reference => launch.grid(Grid::cubes(1).pes(8)),
+        Target::Cuda | Target::PtxEmu => {
+            launch.grid(Grid::cubes(m.div_ceil(rows) * n.div_ceil(columns))).threads(GPU_THREADS)
+        }
+    }
+}
+
 struct MatmulCase<T> {
     a: Tensor<T, 2>,
     b: Tensor<T, 2>,
     c: Tensor<T, 2>,
+    target: Target,
 }
 
 impl<T: Float + DotInto<f32>> MatmulCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));
-        Ok(Box::new(MatmulCase::<T> { a, b, c: inputs.output([m, n]) }))
+        Ok(Box::new(MatmulCase::<T> { a, b, c: inputs.output([m, n]), target: limits.target }))
     }
 }
 
 impl<T: Float + DotInto<f32>> Case for MatmulCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        Ok(matmul::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>(&self.a, &self.b, &mut self.c)
-            .grid(Grid::cubes(1).pes(8)))
+        let block = block(self.target, T::ELEM.bytes());
+        let kernel = match block {
+            GPU_BLOCK => matmul::<T, { GPU_BLOCK[0] }, { GPU_BLOCK[1] }, { GPU_BLOCK[2] }>,
+            GPU_WIDE_BLOCK => matmul::<T, { GPU_WIDE_BLOCK[0] }, { GPU_WIDE_BLOCK[1] }, { GPU_WIDE_BLOCK[2] }>,
+            _ => matmul::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>,
+        };
+        let dims = self.c.dims();
+        Ok(over_blocks(kernel(&self.a, &self.b, &mut self.c), self.target, dims, block))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let expected = reference(to_f64(&self.a).view(), to_f64(&self.b).view()).into_dyn();

@@ -4,12 +4,12 @@
 //! Contract: the slope is a finite f32.  Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table.
 
 use crate::contract::number;
-use crate::matmul::{BLOCK, product_block};
+use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, block, over_blocks, product_block};
 use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
 #[device]
 fn leaky_relu<S: Shape>(x: Tile<f32, S>, slope: Scalar<f32>) -> Tile<f32, S> {
@@ -70,21 +70,30 @@ struct LeakyCase<T> {
     b: Tensor<T, 2>,
     c: Tensor<T, 2>,
     slope: f32,
+    target: Target,
 }
 
 impl<T: Float + DotInto<f32>> LeakyCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let slope = number("slope", s.number("slope")?, f64::from(f32::MIN)..=f64::from(f32::MAX))?;
         let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));
-        Ok(Box::new(LeakyCase::<T> { a, b, c: inputs.output([m, n]), slope }))
+        Ok(Box::new(LeakyCase::<T> { a, b, c: inputs.output([m, n]), slope, target: limits.target }))
     }
 }
 
 impl<T: Float + DotInto<f32>> Case for LeakyCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let kernel = matmul_leaky_relu::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>;
-        Ok(kernel(&self.a, &self.b, &mut self.c, self.slope).grid(Grid::cubes(1).pes(8)))
+        let block = block(self.target, T::ELEM.bytes());
+        let kernel = match block {
+            GPU_BLOCK => matmul_leaky_relu::<T, { GPU_BLOCK[0] }, { GPU_BLOCK[1] }, { GPU_BLOCK[2] }>,
+            GPU_WIDE_BLOCK => {
+                matmul_leaky_relu::<T, { GPU_WIDE_BLOCK[0] }, { GPU_WIDE_BLOCK[1] }, { GPU_WIDE_BLOCK[2] }>
+            }
+            _ => matmul_leaky_relu::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>,
+        };
+        let dims = self.c.dims();
+        Ok(over_blocks(kernel(&self.a, &self.b, &mut self.c, self.slope), self.target, dims, block))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (a, b) = (to_f64(&self.a), to_f64(&self.b));

@@ -2,6 +2,7 @@
 
 use super::errors::Fault;
 use super::held::{Held, bits, held};
+use super::ring::Count;
 use super::{Done, Lower};
 use crate::compile::counts_up;
 use crate::ptx::{Bin, Cmp, Guard, Op as PtxOp, Reg, Src, Ty};
@@ -54,10 +55,17 @@ impl Lower<'_> {
         let (turn, end) = (self.body.label(), self.body.label());
         let none = self.body.setp(Cmp::Ge, ty, counter, hi);
         self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: end, uniform: true });
+        let mut rings = self.start_rings(o, Count { index: *index, ty, lo, hi, step })?;
         let before = self.body.here();
         self.body.emit(PtxOp::Label(turn));
         self.enter_loop(&[o.body], Some((*index, &o.range)));
+        if let Some(rings) = &mut rings {
+            self.turn_rings(rings)?;
+        }
         self.region(o.body)?;
+        if let Some(rings) = &rings {
+            self.end_turn_of_rings(rings);
+        }
         self.await_all_copies();
         let first = self.leave_loop();
         self.hand_over(id, &body.yields, args.iter().copied(), &carried)?;
@@ -67,6 +75,9 @@ impl Lower<'_> {
         self.body.emit_if(Guard { pred: more, negated: false }, PtxOp::Bra { to: turn, uniform: true });
         self.body.emit(PtxOp::Label(end));
         self.body.insert(before, first);
+        if let Some(rings) = rings {
+            self.end_rings(rings);
+        }
         results.iter().zip(carried).for_each(|(v, held)| self.values[v.index()] = Some(held));
         Ok(())
     }
@@ -180,7 +191,7 @@ impl Lower<'_> {
     }
 }
 
-const fn unsigned(ty: Ty) -> Ty {
+pub(super) const fn unsigned(ty: Ty) -> Ty {
     match ty {
         Ty::S64 => Ty::U64,
         Ty::S32 => Ty::U32,

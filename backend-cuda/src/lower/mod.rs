@@ -4,8 +4,9 @@
 //!
 //! `held.rs`: values in registers. `convert.rs`: tiles from one layout into another. `elementwise.rs`: ops place by place,
 //! by family in `arith.rs`, `divide.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
-//! `memory`: loads, stores, atomics. `dot`: products; `panels`: their operands in shared memory. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`,
-//! `ordered.rs`, `shape.rs`. `control.rs`: branches and loops. `place.rs`: ids, lengths. `barrier.rs`: barriers between programs.
+//! `memory`: loads, stores, atomics. `dot`: products; `panels`: their operands in shared memory; `ring.rs`: loads that run
+//! ahead. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`, `ordered.rs`, `shape.rs`.
+//! `control.rs`: branches and loops. `place.rs`: ids, lengths. `barrier.rs`: barriers between programs.
 
 mod arith;
 mod barrier;
@@ -28,6 +29,7 @@ mod panels;
 mod place;
 mod records;
 mod reduce;
+mod ring;
 mod shape;
 
 pub use errors::{CODES, NOT_LOWERED};
@@ -42,7 +44,7 @@ use crate::target::Target;
 use errors::Fault;
 use held::Held;
 use memory::{Around, Hoisted};
-use panels::Uses;
+use panels::{Panels, Uses};
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
@@ -60,6 +62,10 @@ struct Lower<'m> {
     uses: Uses,
     /// Groups of copies that have not been waited for, oldest first.
     on_their_way: Vec<u32>,
+    /// Loads of the loops around the current op that ran ahead.
+    ringed: FxHashMap<OpId, Panels>,
+    /// Slots that a ring may have.
+    most_stages: u32,
     /// By op: its bounds are checked where it stands.
     checked: Vec<bool>,
     body: Body,
@@ -121,6 +127,20 @@ type Done = Result<(), Fault>;
 /// # Errors
 /// Ops that have no lowering, tiles that do not fit.
 pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, Diagnostics> {
+    // Fewer turns ahead where other tiles need the room.
+    let mut stages = MOST_STAGES;
+    loop {
+        let lowered = lower_with(m, checks, options, stages)?;
+        if lowered.plan.bytes <= options.target.shared_bytes() || stages <= 1 {
+            return Ok(lowered);
+        }
+        stages -= 1;
+    }
+}
+/// More than any loop of a shipped kernel asks for.
+const MOST_STAGES: u32 = 8;
+
+fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) -> Result<Lowered, Diagnostics> {
     let prover = Prover::new(m, &options.known);
     let vector = |op: OpId| memory::vector(m, &prover, &options.aligned, op);
     let layouts = layout::infer(m, options.threads, &vector);
@@ -140,6 +160,8 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         layouts,
         uses,
         on_their_way: Vec::new(),
+        ringed: FxHashMap::default(),
+        most_stages,
         checked,
         body: Body::default(),
         abi: Abi::default(),

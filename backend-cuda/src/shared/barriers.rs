@@ -70,7 +70,13 @@ fn walk(
 fn collide(plan: &Plan, (from, a): (usize, Touch), (at, b): (usize, Touch)) -> bool {
     // An access of the same group further down, or at the same place, is one of an earlier turn.
     let same_group = a.group == b.group && (from < at || a.apart);
-    let turning = a.memory == b.memory && a.ring.is_some() && b.ring == Some(Ring::Turning);
+    // A ring's loop keeps its slots apart; what fills them before it goes to different ones.
+    let ordered = match (a.ring, b.ring) {
+        (Some(_), Some(Ring::Turning)) => true,
+        (Some(Ring::Filling), Some(Ring::Filling)) => a.lands.is_some(),
+        _ => false,
+    };
+    let turning = a.memory == b.memory && ordered;
     (a.writes || b.writes) && !same_group && !turning && plan.overlap(a.memory, b.memory)
 }
 

@@ -41,7 +41,10 @@ impl Lower<'_> {
         }
         let v = self.m.op(id).results.first;
         if self.uses.only_products(v) {
-            let panels = self.load_alone(id, o)?;
+            let panels = match self.ringed.get(&id) {
+                Some(panels) => panels.clone(),
+                None => self.load_alone(id, o)?,
+            };
             self.values[v.index()] = Some(Held::Panels(panels));
             return Ok(());
         }

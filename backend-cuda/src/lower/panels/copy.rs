@@ -32,7 +32,9 @@ impl Lower<'_> {
             let regs = self.loaded(id, o, &layout)?;
             return self.put_into(panels, v, &regs, &layout);
         }
-        self.clear_padding(panels, dims);
+        if panels.ring.is_none() {
+            self.clear_padding(panels, dims);
+        }
         let window = self.window(id, &o.at, o.to.0, Some(&layout))?;
         let rest = self.unless_whole(&window);
         let mut way = self.whole_way(&window, &layout);

@@ -99,7 +99,11 @@ pub(super) struct Spots {
 impl Lower<'_> {
     /// An empty place for a tile.
     pub(super) fn panels(&mut self, format: Format) -> Panels {
-        let buffer = self.body.buffer(format.bytes(), ALIGNED);
+        self.ring(format, 1)
+    }
+    /// So many places for a tile, one behind the other.
+    pub(super) fn ring(&mut self, format: Format, stages: u32) -> Panels {
+        let buffer = self.body.buffer(format.bytes() * stages, ALIGNED);
         Panels { buffer, format, turned: false, slot: None, copies: None, ring: None }
     }
     /// `bases`: coordinates in the tile as it lies, by bit of the thread's number.

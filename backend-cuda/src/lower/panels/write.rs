@@ -35,7 +35,9 @@ impl Lower<'_> {
     ) -> Result<(), Fault> {
         let (ty, elem) = (self.m.ty(v), panels.format.elem);
         let dims = sides(ty.dims()).ok_or(Fault::NoValue)?;
-        self.clear_padding(panels, dims);
+        if panels.ring.is_none() {
+            self.clear_padding(panels, dims);
+        }
         let mut regs = regs.to_vec();
         if ty.elem().kind() == Kind::Storage {
             regs = regs.into_iter().map(|code| self.fp8_to_f16(ty.elem(), code)).collect();
@@ -66,7 +68,7 @@ impl Lower<'_> {
         Ok(())
     }
     /// Zeros where the place is larger than the tile: they are multiplied, and must add nothing.
-    pub(super) fn clear_padding(&mut self, panels: &Panels, dims: [u32; 2]) {
+    pub(in crate::lower) fn clear_padding(&mut self, panels: &Panels, dims: [u32; 2]) {
         if !panels.format.is_padded(dims) {
             return;
         }

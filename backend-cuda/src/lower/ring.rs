@@ -1,0 +1,210 @@
+//! Loads of a loop that run turns ahead (PTX.md 3 and 13): a ring of slots in shared memory for each load that only products
+//! read and whose place follows from the loop's index alone. What fills the first slots stands before the loop; each turn
+//! waits for its own slots, at one barrier, which also frees those of the turn before, and fills these again.
+//!
+//! The number of slots is the loop's `stages`, or as many as shared memory has room for.
+
+use super::Lower;
+use super::errors::Fault;
+use super::held::{Held, bits};
+use super::panels::Panels;
+use crate::layout::sides;
+use crate::ptx::{Bin, Cmp, Guard, Op as PtxOp, Reg, Ring, Src, Ty};
+use rustc_hash::FxHashSet;
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::ir::ops::{self, For};
+use tilewright_core::ir::{Def, Op, OpId, ValueId};
+
+/// What of a loop runs ahead.
+struct Ahead {
+    loads: Vec<OpId>,
+    /// What their places are computed from, in order.
+    leads: Vec<OpId>,
+    stages: u32,
+}
+
+/// A loop's rings while it is lowered.
+pub(super) struct Rings {
+    ahead: Ahead,
+    /// By load.
+    places: Vec<Panels>,
+    /// The loop's index as far ahead as the next slot that is filled, and whether there is such a turn.
+    index: Reg,
+    more: Reg,
+    /// The slots that are filled and read next.
+    fill: Reg,
+    read: Reg,
+    count: Count,
+}
+
+/// How the loop counts.
+#[derive(Clone, Copy)]
+pub(super) struct Count {
+    pub index: ValueId,
+    pub ty: Ty,
+    pub lo: Src,
+    pub hi: Src,
+    pub step: Src,
+}
+
+impl Lower<'_> {
+    /// Which loads of a loop run ahead; `None`: none.
+    fn ahead(&self, o: &For) -> Option<Ahead> {
+        let m = self.m;
+        let wanted = o.range.stages.unwrap_or(1).min(self.most_stages);
+        let body = m.region(o.body);
+        let inside: FxHashSet<OpId> = body.ops.iter().copied().collect();
+        let (mut loads, mut leads) = (Vec::new(), FxHashSet::default());
+        for op in &body.ops {
+            let Op::Load(load) = &m.op(*op).op else { continue };
+            let written = self.written[self.view_param(load.at.view) as usize];
+            let mut of_this = FxHashSet::default();
+            let mut follows = |v: ValueId| self.follows_index(v, &inside, body.args[0], &mut of_this);
+            if !written && self.uses.only_products(m.op(*op).results.first) && load.operands_all(&mut follows) {
+                loads.push(*op);
+                leads.extend(of_this);
+            }
+        }
+        let bytes: u32 = loads.iter().filter_map(|op| self.place_of(*op).ok()).map(|format| format.bytes()).sum();
+        let room = self.options.target.shared_bytes() / bytes.max(1);
+        let stages = wanted.min(room);
+        let leads = body.ops.iter().copied().filter(|op| leads.contains(op)).collect();
+        (stages >= 2 && !loads.is_empty()).then_some(Ahead { loads, leads, stages })
+    }
+    /// Whether a scalar is made from the loop's index and what the loop does not change, by ops that leave no fault.
+    fn follows_index(&self, v: ValueId, inside: &FxHashSet<OpId>, index: ValueId, out: &mut FxHashSet<OpId>) -> bool {
+        let op = match self.m.def(v) {
+            Def::Const(_) | Def::Param(_) => return true,
+            Def::Arg(region, _) => return v == index || !self.m.region(region).args.contains(&index),
+            Def::Result(op, _) => op,
+        };
+        if !inside.contains(&op) {
+            // Made before the loop, or in a region inside it, where no load of the loop itself looks.
+            return true;
+        }
+        let data = &self.m.op(op).op;
+        let harmless = matches!(
+            data,
+            Op::Add(_)
+                | Op::Sub(_)
+                | Op::Mul(_)
+                | Op::Maximum(_)
+                | Op::Minimum(_)
+                | Op::And(_)
+                | Op::Or(_)
+                | Op::Shl(_)
+                | Op::Shr(_)
+                | Op::Cmp(_)
+                | Op::Select(_)
+                | Op::Cast(_)
+                | Op::Len(_)
+        );
+        if !harmless || !self.m.ty(v).is_scalar() {
+            return false;
+        }
+        let mut all = true;
+        data.each_operand(&mut |v| all = all && self.follows_index(v, inside, index, out));
+        out.insert(op);
+        all
+    }
+
+    /// Fills the first slots.
+    pub(super) fn start_rings(&mut self, o: &For, count: Count) -> Result<Option<Rings>, Diagnostics> {
+        let Some(ahead) = self.ahead(o) else { return Ok(None) };
+        let at = |cx: &Self, op: OpId, fault: Fault| -> Diagnostics { fault.diagnostic(cx.m, op).into() };
+        let mut places = Vec::new();
+        for load in &ahead.loads {
+            let format = self.place_of(*load).map_err(|fault| at(self, *load, fault))?;
+            let dims = sides(self.m.ty(self.m.op(*load).results.first).dims());
+            let place = self.ring(format, ahead.stages);
+            for slot in 0..ahead.stages {
+                let slot = self.body.mov(Ty::B32, Src::Imm(u64::from(slot * format.bytes())));
+                let place = Panels { slot: Some(slot), ring: Some(Ring::Filling), ..place.clone() };
+                self.clear_padding(&place, dims.unwrap_or_default());
+            }
+            places.push(place);
+        }
+        let index = self.body.mov(bits(count.ty), count.lo);
+        let more = self.body.setp(Cmp::Lt, count.ty, index, count.hi);
+        let [fill, read] = [0; 2].map(|first| self.body.mov(Ty::B32, Src::Imm(first)));
+        let mut rings = Rings { ahead, places, index, more, fill, read, count };
+        for _ in 1..rings.ahead.stages {
+            self.fill_slot(&mut rings, Ring::Filling)?;
+        }
+        Ok(Some(rings))
+    }
+    /// The turn's tiles are there, and the slots of the turn before free.
+    pub(super) fn turn_rings(&mut self, rings: &mut Rings) -> Result<(), Diagnostics> {
+        self.body.emit(PtxOp::CopyWait { keep: rings.ahead.stages - 2, upto: 0 });
+        self.body.emit(PtxOp::Bar);
+        self.fill_slot(rings, Ring::Turning)?;
+        for (load, place) in rings.ahead.loads.iter().zip(&rings.places) {
+            let bytes = Src::Imm(u64::from(place.format.bytes()));
+            let slot = self.body.bin(Bin::MulLo, Ty::U32, rings.read, bytes);
+            let place = Panels { slot: Some(slot), ring: Some(Ring::Turning), ..place.clone() };
+            self.ringed.insert(*load, place);
+        }
+        Ok(())
+    }
+    pub(super) fn end_turn_of_rings(&mut self, rings: &Rings) {
+        self.next_slot(rings.read, rings.ahead.stages);
+    }
+    /// Behind the loop: nothing is on its way.
+    pub(super) fn end_rings(&mut self, rings: Rings) {
+        let upto = self.body.open_copies().saturating_sub(1);
+        self.body.emit(PtxOp::CopyWait { keep: 0, upto });
+        self.ringed.retain(|load, _| !rings.ahead.loads.contains(load));
+    }
+
+    /// Loads what the turn ahead needs, if there is one; a group of copies in any case, so that counting stays right.
+    fn fill_slot(&mut self, rings: &mut Rings, ring: Ring) -> Result<(), Diagnostics> {
+        let m = self.m;
+        let skip = self.body.label();
+        self.body.emit_if(Guard { pred: rings.more, negated: true }, PtxOp::Bra { to: skip, uniform: true });
+        // Addresses that loops carry are those of their own turns.
+        let around = std::mem::take(&mut self.loops);
+        let changed: Vec<ValueId> =
+            rings.ahead.leads.iter().map(|op| m.op(*op).results.first).chain([rings.count.index]).collect();
+        let before: Vec<Option<Held>> = changed.iter().map(|v| self.values[v.index()].clone()).collect();
+        self.values[rings.count.index.index()] = Some(Held::Scalar(rings.index.into()));
+        for op in &rings.ahead.leads {
+            self.body.loc = m.op(*op).loc;
+            self.op(*op)?;
+        }
+        for (load, place) in rings.ahead.loads.iter().zip(&rings.places) {
+            let Op::Load(o) = &m.op(*load).op else { continue };
+            (self.body.loc, self.current) = (m.op(*load).loc, *load);
+            let slot = self.body.bin(Bin::MulLo, Ty::U32, rings.fill, Src::Imm(u64::from(place.format.bytes())));
+            let place = Panels { slot: Some(slot), ring: Some(ring), ..place.clone() };
+            self.load_into(*load, o, &place).map_err(|fault| fault.diagnostic(m, *load))?;
+        }
+        changed.iter().zip(before).for_each(|(v, held)| self.values[v.index()] = held);
+        self.loops = around;
+        self.body.emit(PtxOp::Label(skip));
+        self.body.commit_copies();
+        let Count { ty, hi, step, .. } = rings.count;
+        let left = self.body.bin(Bin::Sub, ty, hi, rings.index);
+        let further = self.body.setp(Cmp::Gt, super::control::unsigned(ty), left, step);
+        let (more, index) = (rings.more, rings.index);
+        self.body.emit(PtxOp::Bin { op: Bin::And, ty: Ty::Pred, d: more, a: more.into(), b: further.into() });
+        self.body.emit(PtxOp::Bin { op: Bin::Add, ty, d: index, a: index.into(), b: step });
+        self.next_slot(rings.fill, rings.ahead.stages);
+        Ok(())
+    }
+    fn next_slot(&mut self, slot: Reg, stages: u32) {
+        let next = self.body.bin(Bin::Add, Ty::U32, slot, Src::Imm(1));
+        let p = self.body.setp(Cmp::Eq, Ty::U32, next, Src::Imm(u64::from(stages)));
+        self.body.emit(PtxOp::Selp { ty: Ty::B32, d: slot, a: Src::Imm(0), b: next.into(), p });
+    }
+}
+
+/// Every scalar that decides what a load reads.
+trait Scalars {
+    fn operands_all(&self, f: &mut dyn FnMut(ValueId) -> bool) -> bool;
+}
+impl Scalars for ops::Load {
+    fn operands_all(&self, f: &mut dyn FnMut(ValueId) -> bool) -> bool {
+        let limits = self.at.limits.iter().map(|(_, n)| *n);
+        self.at.index.iter().copied().chain(limits).chain(self.fill.0).all(f)
+    }
+}
