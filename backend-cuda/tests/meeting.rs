@@ -261,3 +261,45 @@ fn a_loop_that_does_not_count_up_ends_its_program_with_the_interpreters_words() 
      = more: tilewright explain TW-E0308
     ");
 }
+
+/// On a GPU: the interpreter's values, launch after launch; the words of who waits in vain; as many programs as fit; and
+/// what a barrier takes, for the eye.
+#[cfg(feature = "cuda")]
+#[test]
+fn on_a_gpu_programs_meet_as_on_the_emulator() {
+    use std::io::Write;
+    use std::time::Instant;
+    let Some(mut gpu) = common::gpu("programs that meet on a GPU") else { return };
+    let sms = gpu.properties().sms as usize;
+    for (scope, grid) in
+        [("launch", Grid::cubes(sms)), ("cube", Grid::cubes(sms / 4).pes(8)), ("launch", Grid::cubes(2).pes(3))]
+    {
+        let (tir, args) = (rounds(scope), of_programs(grid.cubes * grid.pes));
+        let wanted = interpreted(&tir, grid, 64, &args);
+        for threads in [32, 256] {
+            let ran = on(&mut gpu, &tir, grid, threads, &args);
+            assert!(ran.errors.is_none(), "{scope}, {grid}: {}", ran.errors.unwrap_or_default());
+            for (a, b) in wanted.tensors.iter().zip(&ran.tensors) {
+                assert_eq!(difference(a, b, 0), None, "{scope}, {grid}");
+            }
+        }
+    }
+    let (grid, args) = (Grid::cubes(1).pes(8), [Value::Scalar(3i32.into()), Value::Tensor(some(ElemType::I32, &[8]))]);
+    let (emulated, ran) =
+        (on(&mut emulator(Schedule::InOrder), SOME_WAIT, grid, 64, &args), on(&mut gpu, SOME_WAIT, grid, 64, &args));
+    assert_eq!(ran.errors.unwrap_or_default().to_string(), emulated.errors.unwrap_or_default().to_string());
+    for scope in ["cube", "launch"] {
+        let grid = Grid::cubes(sms / 8).pes(8);
+        let mut took = [100i32, 20_100].map(|n| {
+            let mut args = of_programs(grid.cubes * grid.pes);
+            args[0] = Value::Scalar(n.into());
+            let start = Instant::now();
+            let ran = on(&mut gpu, &rounds(scope), grid, 64, &args);
+            assert!(ran.errors.is_none());
+            start.elapsed()
+        });
+        took.sort_unstable();
+        let each = (took[1] - took[0]).as_nanos() / 40_000;
+        let _ = writeln!(std::io::stdout(), "\n{scope}: {each} ns from barrier to barrier, {grid}");
+    }
+}

@@ -2,11 +2,13 @@
 
 mod common;
 
-use common::{Value, both, difference, interpreted, on, some};
+use common::{Value, both, difference, interpreted, on, parse, some};
+use insta::assert_snapshot;
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
-use tilewright_cuda::Target;
+use tilewright_core::passes::facts::Known;
 use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::{Options, Target, compile};
 
 fn joined(dims: &[usize]) -> String {
     dims.iter().map(|n| format!("{n}x")).collect()
@@ -139,4 +141,24 @@ fn sums_of_more_columns_than_shared_memory_holds_parts_of_take_turns() {
             }
         }
     }
+}
+
+#[test]
+fn a_product_whose_operands_do_not_fit_shared_memory_is_told_with_the_line() {
+    let tir = "kernel @wide(%a: view<?x?xf32>, %b: view<?x?xf32>, %c: view_mut<?x?xf32>) {
+  %0 = load %a[0, 0] : tile<160x160xf32>
+  %1 = load %b[0, 0] : tile<160x160xf32>
+  %2 = dot %0, %1 : tile<160x160xf32>
+  store %c[0, 0], %2
+}
+";
+    let known = Known::default();
+    let options = Options { target: Target::Sm80, threads: 256, known, in_place: Vec::new(), aligned: Vec::new() };
+    assert_snapshot!(compile(&parse(tir), &options).map(|_| ()).unwrap_err().to_string(), @r"
+    error[TW-E0613]: the kernel needs 266240 bytes of shared memory, a program has 101376
+    --> test.tir:3:3
+     = note: the largest part, 163840 bytes, is of this line
+     = next: use smaller tiles, or fewer stages of the loop around them
+     = more: tilewright explain TW-E0613
+    ");
 }

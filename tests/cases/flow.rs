@@ -114,7 +114,7 @@ fn loops_of_few_turns_and_many_stages_equal_the_plain_loop() {
         let want: Vec<f32> =
             (0..16).map(|i| (0..k).map(|n| a.elements()[i / 4 * k + n] * b.elements()[n * 4 + i % 4]).sum()).collect();
         for launch in [sums::<8, 1>, sums::<8, 2>, sums::<8, 3>, sums::<8, 4>, sums::<8, 5>] {
-            for mut on in models() {
+            for mut on in targets() {
                 let mut c = Tensor::uninit([4, 4]);
                 run(launch(&a, &b, &mut c), &mut on);
                 assert_eq!(c.elements(), want, "k = {k}");
@@ -341,7 +341,7 @@ fn leaky(a: View<f32, 2>, b: View<f32, 2>, c: ViewMut<f32, 2>, #[comptime] k: us
 fn products_without_an_extent_are_zero_or_nothing() {
     for ([m, k, n], mut on) in [[4, 0, 4], [0, 3, 4], [4, 3, 0], [0, 0, 0], [3, 1, 2]]
         .into_iter()
-        .flat_map(|sizes| models().into_iter().map(move |t| (sizes, t)))
+        .flat_map(|sizes| targets().into_iter().map(move |t| (sizes, t)))
     {
         let (a, b) = (tensor([m, k], vec![1.0; m * k]), tensor([k, n], vec![2.0; k * n]));
         let mut c = Tensor::uninit([m, n]);

@@ -12,7 +12,7 @@ fn ones_dot(v: View<f32, 2>, product: ViewMut<f32, 2>, sum: ViewMut<f32, 1>) {
 #[test]
 fn products_of_f32_keep_all_their_bits() {
     let v = tensor([64, 4], vec![1.0 + 1.0 / 4096.0; 256]);
-    for mut on in models() {
+    for mut on in targets() {
         let (mut product, mut sum) = (Tensor::<f32, 2>::uninit([16, 4]), Tensor::<f32, 1>::uninit([4]));
         run(ones_dot(&v, &mut product, &mut sum), &mut on);
         assert_eq!(product.elements(), [64.015625; 64]);
@@ -44,7 +44,7 @@ fn random_products_of_f32_are_within_f32s_own_error() {
         };
         let want: Vec<f64> = (0..m * n).map(|i| at(1 + i / n, 1 + i % n)).collect();
         let limit = 2e-6 * (k as f64).sqrt() * want.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        for mut on in models() {
+        for mut on in targets() {
             let mut c = Tensor::<f32, 2>::uninit([m + 1, n + 1]);
             run(sized_product::<f32, f32>(&a, &b, &mut c, [m, k, n]), &mut on);
             for (i, want) in want.iter().enumerate() {
@@ -60,7 +60,7 @@ fn products_accumulated_in_f16_by_request_are_summed_in_f32_and_rounded_once() {
     let half = |v: f64| f16::from_f64(v);
     let a = tensor([2, 65], (0..130).map(|i| half(if i == 66 { 2048.0 } else { 1.0 })).collect());
     let b = tensor([65, 2], vec![half(1.0); 130]);
-    for mut on in models() {
+    for mut on in targets() {
         let mut c = Tensor::<f16, 2>::uninit([2, 2]);
         run(sized_product::<f16, f16>(&a, &b, &mut c, [1, 64, 1]), &mut on);
         assert_eq!(c.elements()[3], half(2112.0));
@@ -73,16 +73,28 @@ fn ringed(rows: usize, cols: usize, seed: usize) -> (Vec<i64>, Vec<bool>) {
     let len = (rows + 2) * (cols + 2);
     ((0..len).map(|i| ((i * 37 + i / 8 + seed) % 8) as i64 - 4).collect(), (0..len).map(inside).collect())
 }
+/// Two operands of so many elements take more than the 99 KiB that a program may have on any GPU.
+fn gpu_is_too_small<T: Elem>([m, k, n]: [usize; 3]) -> bool {
+    let padded = |n: usize| n.next_power_of_two().max(32);
+    (padded(m) * padded(k) + padded(k) * padded(n)) * T::ELEM.bytes() as usize > 99 << 10
+}
 fn exact<T: DotInto<A>, A: Num>([m, k, n]: [usize; 3], of: fn(i64) -> T, to: fn(i64) -> A, poison: T) {
     let ((a, in_a), (b, in_b)) = (ringed(m, k, 1), ringed(k, n, 5));
     let poisoned = |v: &[i64], inside: &[bool]| -> Vec<T> {
         v.iter().zip(inside).map(|(v, inside)| if *inside { of(*v) } else { poison }).collect()
     };
     let (ta, tb) = (tensor([m + 2, k + 2], poisoned(&a, &in_a)), tensor([k + 2, n + 2], poisoned(&b, &in_b)));
-    for mut on in models() {
+    for mut on in targets() {
         let mut c = Tensor::<A, 2>::uninit([m + 2, n + 2]);
         let untouched = bits(&c);
-        run(sized_product::<T, A>(&ta, &tb, &mut c, [m, k, n]), &mut on);
+        match sized_product::<T, A>(&ta, &tb, &mut c, [m, k, n]).run(&mut on) {
+            Ok(_) => {}
+            // Operands that no GPU's shared memory holds are refused with what they need and what there is.
+            Err(why) if gpu_is_too_small::<T>([m, k, n]) && told(&why).starts_with("TW-E0613 the kernel needs ") => {
+                continue;
+            }
+            Err(why) => panic!("{}, {} {m}x{k}x{n}: {why}", on.target(), T::ELEM),
+        }
         for (i, got) in bits(&c).into_iter().enumerate() {
             let (row, col) = (i / (n + 2), i % (n + 2));
             let inside = (1..=m).contains(&row) && (1..=n).contains(&col);
@@ -109,7 +121,7 @@ fn products_of_any_lengths_are_exact_and_stay_in_their_place() {
     exact::<f32, f32>([160, 160, 160], |v| v as f32, |v| v as f32, f32::NAN);
     // -128 * -128 at every step: nothing saturates.
     let lowest = tensor([161, 161], vec![i8::MIN; 161 * 161]);
-    for mut on in models() {
+    for mut on in targets() {
         let mut c = Tensor::<i32, 2>::uninit([2, 2]);
         run(sized_product::<i8, i32>(&lowest, &lowest, &mut c, [1, 160, 1]), &mut on);
         assert_eq!(c.elements()[3], 160 * 16384);
@@ -138,7 +150,7 @@ fn chained_and_batched_small_products_are_exact() {
         |len: usize, seed: usize| -> Vec<i64> { (0..len).map(|i| ((i * 7 + i / 5 + seed) % 3) as i64 - 1).collect() };
     fn chain<T: Real + DotInto<f32>>(q: &[i64], k: &[i64], v: &[i64], want: &[f32]) {
         let [q, k, v] = [q, k, v].map(|x| tensor([16, 16], x.iter().map(|v| T::of(*v as f64)).collect()));
-        for mut on in models() {
+        for mut on in targets() {
             let mut y = Tensor::uninit([16, 16]);
             run(chained::<T, 16>(&q, &k, &v, &mut y), &mut on);
             assert_eq!(y.elements(), want, "{}", T::ELEM);
@@ -155,7 +167,7 @@ fn chained_and_batched_small_products_are_exact() {
     let want: Vec<f32> =
         (0..5).flat_map(|i| matmul(&a[i * 9..][..9], |r, c| b[i * 9 + r * 3 + c], 3)).map(|v| v as f32).collect();
     let [a, b] = [a, b].map(|x| tensor([5, 3, 3], x.into_iter().map(|v| v as f32).collect()));
-    for mut on in models() {
+    for mut on in targets() {
         let mut y = Tensor::uninit([5, 3, 3]);
         run(batched::<5, 3>(&a, &b, &mut y), &mut on);
         assert_eq!(y.elements(), want);

@@ -20,16 +20,15 @@ pub fn gpus() -> Vec<Runtime> {
     let emulated = tilewright::registry::Arch::ALL.map(Runtime::ptx_emu);
     emulated.into_iter().chain(gpu()).collect()
 }
-/// The first GPU; it is opened once.
-#[cfg(feature = "cuda")]
+/// The first GPU. One runtime is kept, so that the driver does not start anew for each test.
 fn gpu() -> Option<Runtime> {
-    use std::sync::OnceLock;
-    static GPU: OnceLock<Option<tilewright::cuda::Gpu>> = OnceLock::new();
-    GPU.get_or_init(|| tilewright::cuda::Gpu::open(0).ok()).clone().map(Runtime::gpu)
-}
-#[cfg(not(feature = "cuda"))]
-fn gpu() -> Option<Runtime> {
-    None
+    use std::sync::{Mutex, PoisonError};
+    static KEPT: Mutex<Option<Runtime>> = Mutex::new(None);
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.is_none() {
+        *kept = Some(Runtime::cuda().ok()?);
+    }
+    Runtime::cuda().ok()
 }
 
 /// Runs a launch; its faults fail the test.

@@ -1,7 +1,7 @@
 //! What can go wrong when a module becomes PTX: one variant a fault, worded and coded here.
 
 use tilewright_core::diag::{CodePage, Diagnostic};
-use tilewright_core::ir::{Module, OpId, Type};
+use tilewright_core::ir::{LocId, Module, OpId, Type};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -9,6 +9,8 @@ pub(super) enum Fault {
     NotLowered { mnemonic: &'static str },
     /// A tile takes more registers than a thread has.
     TileTooLarge { ty: Type, regs: usize, threads: u32 },
+    /// What threads hand to each other does not fit shared memory; the largest part of it is this op's.
+    SharedTooLarge { bytes: u32, limit: u32, largest: u32 },
     /// A value that the verifier should have refused.
     NoValue,
 }
@@ -17,6 +19,7 @@ pub(super) enum Fault {
 pub const NOT_LOWERED: &str = "TW-E0610";
 const TILE_TOO_LARGE: &str = "TW-E0611";
 const NO_VALUE: &str = "TW-E0612";
+const SHARED_TOO_LARGE: &str = "TW-E0613";
 
 pub const CODES: &[CodePage] = &[
     CodePage {
@@ -32,6 +35,14 @@ pub const CODES: &[CodePage] = &[
                each at most. Launch with more threads (`.threads(n)`), or cut the work into smaller tiles.",
     },
     CodePage {
+        code: SHARED_TOO_LARGE,
+        title: "a program needs more shared memory than the GPU has",
+        page: "The operands of a product lie in the shared memory of a program, as many stages of them as the loop around it \
+               asks for. A GPU has 227 KiB of it for a program (sm_90a), or 99 KiB on every GPU that sm_80 code is for. The \
+               message says how much the kernel needs, and which line needs most. Smaller tiles need less, and so do fewer \
+               `.stages(n)`.",
+    },
+    CodePage {
         code: NO_VALUE,
         title: "a value is used before it is made",
         page: "A module that the verifier accepts has no such use. Please report the kernel and the command.",
@@ -43,7 +54,10 @@ pub(super) const MAX_TILE_REGS: usize = 192;
 
 impl Fault {
     pub(super) fn diagnostic(self, m: &Module, op: OpId) -> Diagnostic {
-        let at = |code, text: String| Diagnostic::new(code, text).at(m, m.op(op).loc, "");
+        self.at(m, m.op(op).loc)
+    }
+    pub(super) fn at(self, m: &Module, loc: LocId) -> Diagnostic {
+        let at = |code, text: String| Diagnostic::new(code, text).at(m, loc, "");
         match self {
             Fault::NotLowered { mnemonic } => at(NOT_LOWERED, format!("`{mnemonic}` has no PTX yet"))
                 .next("run the kernel with `--target sim` or `--target reference`"),
@@ -51,6 +65,11 @@ impl Fault {
                 at(TILE_TOO_LARGE, format!("{ty} takes {regs} registers in each of {threads} threads"))
                     .note(format!("a thread has room for tiles of {MAX_TILE_REGS} registers"))
                     .next("launch with more threads (`.threads(n)`), or use smaller tiles")
+            }
+            Fault::SharedTooLarge { bytes, limit, largest } => {
+                at(SHARED_TOO_LARGE, format!("the kernel needs {bytes} bytes of shared memory, a program has {limit}"))
+                    .note(format!("the largest part, {largest} bytes, is of this line"))
+                    .next("use smaller tiles, or fewer stages of the loop around them")
             }
             Fault::NoValue => at(NO_VALUE, "a value is used before it is made".to_string()),
         }

@@ -38,7 +38,7 @@ use crate::abi::{Abi, Item};
 use crate::compile::Options;
 use crate::layout::{self, Layouts, RegLayout};
 use crate::outcome::Slot;
-use crate::ptx::{self, Body, Kernel, Op as PtxOp, Reg, Special, Src, Ty};
+use crate::ptx::{self, Body, Kernel, Memory, Op as PtxOp, Reg, Special, Src, Touch, Ty};
 use crate::shared::{self, Plan};
 use crate::target::Target;
 use errors::Fault;
@@ -49,7 +49,7 @@ use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::family;
-use tilewright_core::ir::{Def, Effects, Module, Op, OpId, RegionId, Type, ValueId};
+use tilewright_core::ir::{Def, Effects, LocId, Module, Op, OpId, RegionId, Type, ValueId};
 use tilewright_core::passes::bounds::{Checks, Placement, Prover};
 
 /// A kernel's lowering in progress.
@@ -184,6 +184,9 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
     cx.body.emit(PtxOp::Ret);
     cx.body.close();
     let plan = shared::plan(&cx.body);
+    if plan.bytes > options.target.shared_bytes() {
+        return Err(cx.shared_too_large(&plan));
+    }
     shared::place_barriers(&mut cx.body, &plan);
     let kernel = Kernel {
         name: entry_name(&m.name),
@@ -288,6 +291,15 @@ impl Lower<'_> {
         done.map_err(|fault| fault.diagnostic(m, id).into())
     }
 
+    /// Told at the op that uses the largest buffer.
+    fn shared_too_large(&self, plan: &Plan) -> Diagnostics {
+        let (bytes, limit) = (plan.bytes, self.options.target.shared_bytes());
+        let largest = (0..plan.sizes.len()).max_by_key(|buffer| plan.sizes[*buffer]).unwrap_or(0);
+        let of = |touch: Touch| matches!(touch.memory, Memory::Shared(buffer) if buffer.0 as usize == largest);
+        let loc = self.body.lines().find(|line| line.touch.is_some_and(of)).map_or(LocId::UNKNOWN, |line| line.loc);
+        let fault = Fault::SharedTooLarge { bytes, limit, largest: plan.sizes.get(largest).copied().unwrap_or(0) };
+        fault.at(self.m, loc).into()
+    }
     /// A field of the parameter block.
     fn param(&mut self, ty: Ty, item: Item) -> Reg {
         if let Some(reg) = self.entry.get(&item) {

@@ -36,12 +36,12 @@ impl Lower<'_> {
             self.clear_padding(panels, dims);
         }
         let window = self.window(id, &o.at, o.to.0, Some(&layout))?;
+        // A copy is no store of a value that all hold: one thread makes it. Both ways that follow ask who.
+        let holder = self.is_first_holder(&layout);
         let rest = self.unless_whole(&window);
         let mut way = self.whole_way(&window, &layout);
         let (mut spots, group) = (self.spots(panels, layout.thread_bases()), self.body.group());
         let touch = self.panel_touch(panels, group, true);
-        // A copy is no store of a value that all hold: one thread makes it.
-        let holder = self.is_first_holder(&layout);
         let copied = Touch { lands: Some(self.body.open_copies()), ..touch };
         for first in (0..layout.regs()).step_by(width.aligned) {
             let from = self.address(&mut way, first);
