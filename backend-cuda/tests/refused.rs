@@ -92,3 +92,22 @@ fn a_launch_made_ready_once_relies_on_aligned_addresses() {
      = more: tilewright explain TW-E0628
     ");
 }
+
+#[test]
+fn names_from_a_text_are_made_names_of_ptx() {
+    // A dot, a keyword, and more letters than PTX allows.
+    for (kernel, x) in [("add.entry", "reg"), ("ret", "tid.x"), ("x".repeat(10_000).as_str(), "args")] {
+        let tir = format!(
+            "kernel @{kernel}(%{x}: view<?xf32>, %tiles.b: view_mut<?xf32>) {{
+  %0 = load %{x}[0] else 0.0 : tile<32xf32>
+  store inside %tiles.b[0], %0
+}}
+"
+        );
+        let args =
+            [common::Value::Tensor(some(ElemType::F32, &[32])), common::Value::Tensor(some(ElemType::F32, &[40]))];
+        let (wanted, ran) = common::runs(&tir, Grid::cubes(1), 32, &args);
+        assert!(ran.errors.is_none(), "{}", ran.errors.unwrap_or_default());
+        assert_eq!(common::difference(&wanted.tensors[1], &ran.tensors[1], 0), None);
+    }
+}
