@@ -52,7 +52,9 @@ inputs! {
         layers ONE "L" "layers";
         e BYTE "e" "bytes of an element";
         experts ONE "E" "experts of a layer (1: no mixture)";
-        active ONE "k" "experts that a token visits";
+        active ONE "k" "experts that a token is routed to";
+        shared ONE "shared" "experts that every token visits";
+        imbalance ONE "imbalance" "load of the busiest rank of ep over the mean";
         ffn_matrices ONE "ffn_matrices" "FFN weight matrices: 3 gated, 2 plain";
         latent ONE "latent" "elements of the latent that stands for K and V (0: none)";
         rope ONE "rope" "elements of the shared rotary key beside the latent";
@@ -66,6 +68,7 @@ inputs! {
         dp ONE "dp" "replicas";
         ep ONE "ep" "shards of experts";
         b ONE "b" "requests of a stage";
+        micro ONE "micro_batches" "micro-batches of a burst (0: an endless stream)";
         s ONE "S" "tokens of context";
         t_q ONE "t_q" "new tokens of this step (0: one in decode, all in prefill)";
         peak FLOP_PER_S "peak" "f16 products of a PE";
@@ -119,6 +122,8 @@ impl Inputs<f64> {
             e: model.bytes_per_elem,
             experts: n(experts.total),
             active: n(experts.active),
+            shared: n(experts.shared),
+            imbalance: 1.0,
             ffn_matrices: model.ffn_kind.matrices(),
             latent: n(latent.latent),
             rope: n(latent.rope),
@@ -132,6 +137,7 @@ impl Inputs<f64> {
             dp: 1.0,
             ep: 1.0,
             b: 1.0,
+            micro: n(work.micro_batches),
             s: n(work.s_kv),
             t_q: n(work.t_q.unwrap_or(0)),
             peak: 0.0,

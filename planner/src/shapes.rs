@@ -38,12 +38,18 @@ fn of(stage: StageId, i: &Inputs<f64>, sh: &Shards<f64>) -> StageShapes {
         StageId::S5 => (vec![heads, vec![b, hk, h, s]], vec![], one(&scores)),
         StageId::S6 | StageId::C3 => (one(&scores), vec![], one(&scores)),
         StageId::S7 => (vec![scores, vec![b, hk, s, h]], vec![], one(&heads)),
+        StageId::Sa => (vec![heads.clone(), vec![b, hk, h, s], vec![b, hk, s, h]], vec![], one(&heads)),
         StageId::C1 if i.ring_qoml => (vec![vec![b, t, hq, 2 * h + 2]], vec![], vec![]),
         StageId::C1 => (vec![vec![b, s, hk, h]], vec![], vec![]),
         StageId::S8 => (vec![heads.clone(), vec![b, hq, t]], vec![], one(&heads)),
         StageId::S9 => (one(&heads), vec![], one(&heads)),
         StageId::S10 => (vec![vec![b, t, hq * h]], vec![vec![hq * h, d]], one(&hidden)),
-        StageId::C2 | StageId::Cf1 => (one(&hidden), vec![], one(&hidden)),
+        StageId::C2 | StageId::Cf1 | StageId::Ce | StageId::Pp => (one(&hidden), vec![], one(&hidden)),
+        StageId::Lm => {
+            let columns = (i.vocab / i.tp).ceil() as u64;
+            let rows = if i.decode { t } else { 1 };
+            (vec![vec![b, rows, d]], vec![vec![d, columns]], vec![vec![b, rows, columns]])
+        }
         StageId::F2 | StageId::F3 => (one(&hidden), vec![vec![d, fp]], vec![vec![b, t, fp]]),
         StageId::F4 => (vec![vec![b, t, fp]], vec![], vec![vec![b, t, fp]]),
         StageId::F5 => (vec![vec![b, t, fp]], vec![vec![fp, d]], one(&hidden)),

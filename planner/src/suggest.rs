@@ -63,14 +63,14 @@ pub fn too_wide(model: &Model, tp: u64, pp: u64) -> bool {
 /// cp on PEs where that needs fewer cubes.
 fn place_cp(model: &Model, machine: &Machine, work: &Work, on_cubes: Topology) -> Topology {
     let on_pes = Topology { cp_placement: Placement::Pe, ..on_cubes };
-    let cubes = |t: &Topology| place(&Inputs::new(model, machine, t, work)).cubes_used;
+    let cubes = |t: &Topology| place(&Inputs::new(model, machine, t, work), Options::BASELINE).cubes_used;
     let share = on_cubes.cp * on_cubes.tp <= machine.pes_per_cube && cubes(&on_pes) < cubes(&on_cubes);
     if share { on_pes } else { on_cubes }
 }
 
 fn weigh(model: &Model, machine: &Machine, work: &Work, topology: Topology, slack: f64, o: Options) -> Suggestion {
     let inputs = Inputs::new(model, machine, &topology, work);
-    let placed = place(&inputs);
+    let placed = place(&inputs, o);
     let memory = memory(&inputs, &shards(&inputs, o), work.parts.attention, work.parts.ffn, o);
     let fits = !memory.over_budget && memory.slack_bytes >= slack * memory.budget_bytes;
     Suggestion { topology, fits, placed, memory }

@@ -199,6 +199,8 @@ pub struct Work {
     pub s_kv: u64,
     /// New tokens of this step, where that is not one (decode) or all (prefill): a chunk, a suffix, a draft. Option `chunked`.
     pub t_q: Option<u64>,
+    /// Micro-batches that cross the stages of pp in a burst; 0: an endless stream, without a bubble. Option `throughput`.
+    pub micro_batches: u64,
     /// What latency and efficiency count; searches test the memory of both.
     pub parts: Parts,
 }
@@ -208,7 +210,7 @@ pub const MAX_TOKENS: u64 = 1 << 32;
 
 impl Work {
     pub fn new(phase: Phase, s_kv: u64) -> Work {
-        Work { phase, s_kv, t_q: None, parts: Parts::ALL }
+        Work { phase, s_kv, t_q: None, micro_batches: 0, parts: Parts::ALL }
     }
     /// # Errors
     /// `TW-E0705`: no tokens, too many, or more new ones than there are in all.

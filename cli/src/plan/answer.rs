@@ -29,7 +29,7 @@ impl Answer {
     /// With what was asked: model, step, deployment.
     pub fn new(asked: &Asked) -> Answer {
         let mut answer = Answer::bare();
-        let Work { phase, s_kv, parts, t_q } = asked.work;
+        let Work { phase, s_kv, parts, t_q, .. } = asked.work;
         answer.json.insert("model".into(), json!(asked.model.name));
         answer.json.insert("s_kv_tokens".into(), json!(s_kv));
         answer.json.insert("mode".into(), json!(phase.name()));

@@ -186,6 +186,7 @@ fn work(matches: &ArgMatches) -> Result<Work, Fault> {
         phase: choice(matches, "phase", Phase::Decode)?,
         s_kv: count(matches, "s-kv")?.unwrap_or(1),
         t_q: count(matches, "t-q")?,
+        micro_batches: count(matches, "micro-batches")?.unwrap_or(0),
         parts: Parts { attention: yes(matches, "include-attention")?, ffn: yes(matches, "include-ffn")? },
     })
 }
