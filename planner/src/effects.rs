@@ -20,6 +20,11 @@ impl Effect {
     }
 }
 
+/// By more than rounding in another order of operations.
+fn moved(without: f64, with: f64) -> bool {
+    (with - without).abs() > 1e-12 * without.abs().max(with.abs())
+}
+
 /// Named figures of a result.
 pub type Figures = Vec<(&'static str, f64)>;
 
@@ -33,7 +38,7 @@ pub fn effects(o: Options, figures: impl Fn(Options) -> Figures) -> Vec<Effect> 
             .filter_map(|(figure, with)| {
                 // A figure that only exists with the option starts from nothing.
                 let without = without.iter().find(|(name, _)| name == figure).map_or(0.0, |(_, x)| *x);
-                (without.to_bits() != with.to_bits()).then_some(Effect { option, figure, without, with: *with })
+                moved(without, *with).then_some(Effect { option, figure, without, with: *with })
             })
             .collect();
         pairs

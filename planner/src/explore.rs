@@ -3,12 +3,13 @@
 use crate::inputs::Inputs;
 use crate::machine::Machine;
 use crate::model::Model;
-use crate::options::Options;
-use crate::pareto::frontier;
+use crate::options::{Opt, Options};
+use crate::pareto::{frontier, frontier4};
 use crate::step::step;
 use crate::suggest::{CP, TP, too_wide};
-use crate::topology::{CpRing, FfnShardScope, KvShardMode, Placement, Topology, Work};
+use crate::topology::{CpRing, FfnShardScope, KvShardMode, Phase, Placement, Topology, Work};
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 pub const PP: [u64; 5] = [1, 2, 4, 8, 16];
 pub const DP: [u64; 3] = [1, 2, 4];
@@ -28,6 +29,8 @@ pub struct Point {
     pub transient_bytes: f64,
     pub fits: bool,
     pub placement_valid: bool,
+    /// Points of the grid that are this one (option `dedup`).
+    pub count: u64,
 }
 
 impl Point {
@@ -54,6 +57,7 @@ pub fn score(inputs: &mut Inputs<f64>, topology: Topology, o: Options) -> Point 
         transient_bytes: s.memory.transient_bytes,
         fits: !s.memory.over_budget,
         placement_valid: s.placed.valid,
+        count: 1,
     }
 }
 
@@ -116,13 +120,68 @@ pub struct Exploration {
 /// Scores the whole grid.
 pub fn explore(model: &Model, machine: &Machine, b: u64, work: &Work, o: Options) -> Exploration {
     let inputs = Inputs::new(model, machine, &Topology::single(), work);
-    let grid = grid(model, b);
-    let points: Vec<Point> =
-        grid.par_iter().with_min_len(256).map_init(|| inputs, |inputs, topology| score(inputs, *topology, o)).collect();
+    let grid = grid(model, b).into_iter();
+    let grid: Vec<(Topology, u64)> =
+        if o.has(Opt::Dedup) { distinct(grid, model, work, o) } else { grid.map(|t| (t, 1)).collect() };
+    let score = |inputs: &mut Inputs<f64>, (topology, count): &(Topology, u64)| Point {
+        count: *count,
+        ..score(inputs, *topology, o)
+    };
+    let points: Vec<Point> = grid.par_iter().with_min_len(256).map_init(|| inputs, score).collect();
     let mut ranked: Vec<usize> = (0..points.len()).filter(|i| points[*i].feasible()).collect();
-    let axes: Vec<[f64; 3]> =
-        ranked.iter().map(|i| [points[*i].latency_s, points[*i].pes_used, -points[*i].efficiency]).collect();
-    let pareto = frontier(&axes).into_iter().map(|at| ranked[at]).collect();
+    let pareto = best(&points, &ranked, o);
     ranked.sort_by(|a, b| points[*a].latency_s.total_cmp(&points[*b].latency_s));
     Exploration { points, ranked, pareto }
+}
+
+/// The points that none beats: in latency, PEs and efficiency; with `throughput`, in that too.
+fn best(points: &[Point], feasible: &[usize], o: Options) -> Vec<usize> {
+    let of = |i: &usize| &points[*i];
+    let kept = if o.has(Opt::Throughput) {
+        let axes = |p: &Point| [p.latency_s, p.pes_used, -p.efficiency, -p.throughput_tok_per_s];
+        frontier4(&feasible.iter().map(of).map(axes).collect::<Vec<_>>())
+    } else {
+        let axes = |p: &Point| [p.latency_s, p.pes_used, -p.efficiency];
+        frontier(&feasible.iter().map(of).map(axes).collect::<Vec<_>>())
+    };
+    kept.into_iter().map(|at| feasible[at]).collect()
+}
+
+/// The grid in canonical form, each point once, with how many it stands for; in the order of the first.
+fn distinct(grid: impl Iterator<Item = Topology>, model: &Model, work: &Work, o: Options) -> Vec<(Topology, u64)> {
+    let mut at: HashMap<Topology, usize> = HashMap::new();
+    let mut points: Vec<(Topology, u64)> = Vec::new();
+    for topology in grid {
+        let topology = canonical(topology, model, work, o);
+        let place = *at.entry(topology).or_insert(points.len());
+        match points.get_mut(place) {
+            Some((_, count)) => *count += 1,
+            None => points.push((topology, 1)),
+        }
+    }
+    points
+}
+
+/// The same deployment with every choice that has no effect at its first value.
+pub fn canonical(t: Topology, model: &Model, work: &Work, o: Options) -> Topology {
+    let mut t = t;
+    // No head is shared, or the latent is on every rank anyway.
+    if t.tp <= model.kv_heads || (o.has(Opt::Mla) && model.latent.is_some()) {
+        t.kv_shard_mode = KvShardMode::Split;
+    }
+    // There is no ring, or it is chosen by its size.
+    if work.phase == Phase::Decode || t.cp == 1 || o.has(Opt::Chunked) {
+        t.cp_ring_variant = CpRing::Kv;
+    }
+    if t.tp == 1 {
+        t.tp_placement = Placement::Pe;
+    }
+    if t.cp == 1 {
+        t.cp_placement = Placement::Cube;
+        // The baseline prices the two scopes by different links.
+        if t.ffn_shard_scope == FfnShardScope::TpCp && (o.has(Opt::Placement) || o.has(Opt::Collectives)) {
+            t.ffn_shard_scope = FfnShardScope::Tp;
+        }
+    }
+    t
 }

@@ -1,10 +1,11 @@
 //! Machine and parallelism together: each machine of a grid with its best deployment.
 
+use crate::cost::CostModel;
 use crate::explore::{Point, degrees, score};
 use crate::inputs::Inputs;
 use crate::machine::Machine;
 use crate::model::Model;
-use crate::options::Options;
+use crate::options::{Opt, Options};
 use crate::pareto::frontier;
 use crate::suggest::{SLACK, suggest};
 use crate::topology::{CpRing, KvShardMode, Parts, Phase, Placement, Topology, Work};
@@ -99,6 +100,8 @@ pub struct Query<'a> {
     pub work: Work,
     pub b: u64,
     pub depth: Depth,
+    /// What machines cost, with the option `cost`; without it all knobs weigh alike.
+    pub cost: CostModel,
     pub options: Options,
 }
 
@@ -106,12 +109,12 @@ pub struct Query<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Joint {
     pub machine: Machine,
-    /// Sum of value over base: 6 at the base.
+    /// Weighted sum of value over base: 6 at the base.
     pub cost: f64,
     pub point: Point,
 }
 
-/// A knob doubled at the best point, the deployment kept.
+/// A knob doubled at the best point: the deployment kept, or with `cost` searched again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Doubling {
     pub knob: Knob,
@@ -121,6 +124,8 @@ pub struct Doubling {
     pub doubled_latency_s: f64,
     /// 1 - doubled over single.
     pub speedup: f64,
+    /// With `cost`: the knob halved; none if nothing fits then.
+    pub halved_latency_s: Option<f64>,
 }
 
 /// The result of a search.
@@ -136,15 +141,14 @@ pub struct Search {
 }
 
 /// The machines of a grid, the base first.
-pub fn machines(base: &Machine, depth: Depth) -> Vec<(Machine, f64)> {
-    let none = vec![(*base, 0.0)];
-    Knob::ALL.iter().fold(none, |machines, knob| {
-        let vary = |(machine, cost): &(Machine, f64)| {
-            let (machine, cost) = (*machine, *cost);
+pub fn machines(base: &Machine, depth: Depth) -> Vec<Machine> {
+    Knob::ALL.iter().fold(vec![*base], |machines, knob| {
+        let vary = |machine: &Machine| {
+            let machine = *machine;
             depth.factors().iter().map(move |factor| {
                 let mut scaled = machine;
                 knob.scale(&mut scaled, *factor);
-                (scaled, cost + factor)
+                scaled
             })
         };
         machines.iter().flat_map(vary).collect()
@@ -156,14 +160,18 @@ pub fn search(q: &Query<'_>) -> Search {
     let machines = machines(q.base, q.depth);
     let candidates = machines.len();
     let deployments = deployments(q);
-    let best = |(machine, cost): &(Machine, f64)| {
-        let point = best_of(q, machine, &deployments)?;
-        Some(Joint { machine: *machine, cost: *cost, point })
+    let cost = if q.options.has(Opt::Cost) { q.cost } else { CostModel::EQUAL };
+    let best = |machine: &Machine| {
+        let cost_of = cost.of(machine, q.base);
+        if !cost.allows(cost_of) {
+            return None;
+        }
+        Some(Joint { machine: *machine, cost: cost_of, point: best_of(q, machine, &deployments)? })
     };
     let mut bests: Vec<Joint> = machines.par_iter().filter_map(best).collect();
     bests.sort_by(|a, b| a.point.latency_s.total_cmp(&b.point.latency_s));
     let axes: Vec<[f64; 3]> = bests.iter().map(|j| [j.point.latency_s, j.cost, 0.0]).collect();
-    let sensitivity = bests.first().map_or_else(Vec::new, |best| doublings(q, best));
+    let sensitivity = bests.first().map_or_else(Vec::new, |best| doublings(q, best, &deployments));
     Search { candidates, pareto: frontier(&axes), bests, sensitivity }
 }
 
@@ -187,6 +195,10 @@ fn deployments(q: &Query<'_>) -> Vec<Topology> {
     };
     match q.depth {
         Depth::TwoStage => {
+            if q.options.has(Opt::Carry) {
+                let t = suggest(q.model, q.base, q.b, &q.work, SLACK, q.options).topology;
+                return vec![Topology { cp_ring_variant: ring(t.cp), ..t }];
+            }
             let whole = Work { parts: Parts::ALL, ..q.work };
             let t = suggest(q.model, q.base, 1, &whole, SLACK, q.options).topology;
             vec![placed(t.cp, t.tp, t.pp, 1, KvShardMode::Split)]
@@ -207,27 +219,36 @@ fn best_of(q: &Query<'_>, machine: &Machine, deployments: &[Topology]) -> Option
     scored.reduce(|best, p| if key(&p) < key(&best) { p } else { best })
 }
 
-/// b of the deployment falls back to 1, as in the study.
-fn doublings(q: &Query<'_>, best: &Joint) -> Vec<Doubling> {
-    let topology = Topology { b: 1, ..best.point.topology };
-    let latency = |machine: &Machine| {
+/// b of the deployment falls back to 1, as in the study, unless `carry` keeps it.
+fn doublings(q: &Query<'_>, best: &Joint, deployments: &[Topology]) -> Vec<Doubling> {
+    let b = if q.options.has(Opt::Carry) { best.point.topology.b } else { 1 };
+    let topology = Topology { b, ..best.point.topology };
+    let kept = |machine: &Machine| {
         score(&mut Inputs::new(q.model, machine, &topology, &q.work), topology, q.options).latency_s
     };
-    let latency_s = latency(&best.machine);
-    let double = |knob: Knob| {
-        let mut machine = best.machine;
-        knob.scale(&mut machine, 2.0);
-        let doubled_latency_s = latency(&machine);
+    let searched = |machine: &Machine| best_of(q, machine, deployments).map(|p| p.latency_s);
+    let again = q.options.has(Opt::Cost);
+    let latency_s = kept(&best.machine);
+    let change = |knob: Knob| {
+        let scaled = |factor: f64| {
+            let mut machine = best.machine;
+            knob.scale(&mut machine, factor);
+            machine
+        };
+        let doubled = scaled(2.0);
+        // What fits the machine fits a larger one.
+        let doubled_latency_s = if again { searched(&doubled) } else { None }.unwrap_or_else(|| kept(&doubled));
         Doubling {
             knob,
             value: knob.get(&best.machine),
-            doubled: knob.get(&machine),
+            doubled: knob.get(&doubled),
             latency_s,
             doubled_latency_s,
             speedup: 1.0 - doubled_latency_s / latency_s,
+            halved_latency_s: if again { searched(&scaled(0.5)) } else { None },
         }
     };
-    let mut rows: Vec<Doubling> = Knob::ALL.iter().map(|k| double(*k)).collect();
+    let mut rows: Vec<Doubling> = Knob::ALL.iter().map(|k| change(*k)).collect();
     rows.sort_by(|a, b| b.speedup.total_cmp(&a.speedup));
     rows
 }

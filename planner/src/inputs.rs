@@ -175,6 +175,12 @@ impl Inputs<f64> {
         inputs.set_topology(topology);
         inputs
     }
+    /// The same with another number of requests.
+    #[must_use]
+    pub fn with_requests(mut self, b: f64) -> Inputs<f64> {
+        self.b = b;
+        self
+    }
     /// Another machine under the same model and work: what a search of hardware varies.
     pub fn set_machine(&mut self, machine: &Machine) {
         self.peak = machine.peak_flop_per_s;

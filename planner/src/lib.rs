@@ -9,10 +9,13 @@
 //! Kept true: nothing here simulates events, reads a clock or knows the simulator. Units: seconds, bytes, floating-point
 //! operations (a multiply-add is two); GB is 1e9 bytes.
 
+pub mod cost;
 pub mod effects;
 pub mod errors;
 pub mod explain;
 pub mod explore;
+pub mod fanin;
+pub mod fanout;
 pub mod formula;
 pub mod hardware;
 pub mod inputs;
@@ -28,6 +31,7 @@ pub mod sensitivity;
 pub mod shapes;
 pub mod shards;
 pub mod size;
+pub mod spec_search;
 pub mod stages;
 pub mod step;
 pub mod suggest;

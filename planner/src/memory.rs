@@ -4,7 +4,6 @@ use crate::formula::{Dim, Num};
 use crate::inputs::Inputs;
 use crate::options::{Opt, Options};
 use crate::shards::{Shards, shards};
-use crate::stages::tokens_kept;
 
 /// Per PE.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +38,9 @@ pub fn memory<N: Num>(i: &Inputs<N>, sh: &Shards<N>, attention: N::Bool, ffn: N:
     } else {
         layers.floor()
     };
-    let weights_bytes = weights.def("memory.weights", Dim::BYTE, "W_Q, W_K, W_V, W_O, gate, up, down of the layers held");
-    let kept = tokens_kept(i, o, sh.s_local);
+    let weights_bytes =
+        weights.def("memory.weights", Dim::BYTE, "W_Q, W_K, W_V, W_O, gate, up, down of the layers held");
+    let kept = sh.s_kept;
     let kv = (N::lit(2.0) * kept * sh.kh * i.h * i.e * layers_held * i.b).floor();
     let kv = if o.has(Opt::Mla) {
         // Once, not for K and for V, and whole on every rank of tp.

@@ -36,6 +36,26 @@ pub fn frontier(points: &[[f64; 3]]) -> Vec<usize> {
     kept
 }
 
+/// The same over four coordinates: sorted, each point is compared with those kept so far, O(n) times the frontier's size.
+pub fn frontier4(points: &[[f64; 4]]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    let by_coordinates = |a: &usize, b: &usize| {
+        let pairs = points[*a].iter().zip(&points[*b]);
+        pairs.map(|(a, b)| a.total_cmp(b)).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal).then(a.cmp(b))
+    };
+    order.sort_by(by_coordinates);
+    let beats = |a: &[f64; 4], b: &[f64; 4]| (0..4).all(|i| a[i] <= b[i]) && a != b;
+    let mut kept: Vec<usize> = Vec::new();
+    for at in order {
+        // Whoever dominates a point comes before it, and what dominates that one is kept.
+        if !kept.iter().any(|k| beats(&points[*k], &points[at])) {
+            kept.push(at);
+        }
+    }
+    kept.sort_by(|a, b| points[*a][0].total_cmp(&points[*b][0]).then(a.cmp(b)));
+    kept
+}
+
 /// An integer in the order of the number.
 fn ordered_bits(x: f64) -> u64 {
     // -0.0 and 0.0 are one number.
@@ -45,11 +65,11 @@ fn ordered_bits(x: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::frontier;
+    use super::{frontier, frontier4};
 
     /// All pairs, as the definition says.
-    fn plain(points: &[[f64; 3]]) -> Vec<usize> {
-        let beats = |a: &[f64; 3], b: &[f64; 3]| (0..3).all(|i| a[i] <= b[i]) && a != b;
+    fn plain<const N: usize>(points: &[[f64; N]]) -> Vec<usize> {
+        let beats = |a: &[f64; N], b: &[f64; N]| (0..N).all(|i| a[i] <= b[i]) && a != b;
         let mut kept: Vec<usize> =
             (0..points.len()).filter(|i| !points.iter().any(|p| beats(p, &points[*i]))).collect();
         kept.sort_by(|a, b| points[*a][0].total_cmp(&points[*b][0]).then(a.cmp(b)));
@@ -61,6 +81,11 @@ mod tests {
         fn the_sweep_keeps_what_all_pairs_keep(points in proptest::collection::vec([0u8..6, 0u8..6, 0u8..6], 0..60)) {
             let points: Vec<[f64; 3]> = points.iter().map(|p| p.map(|x| f64::from(x) - 3.0)).collect();
             proptest::prop_assert_eq!(frontier(&points), plain(&points));
+        }
+        #[test]
+        fn four_coordinates_keep_what_all_pairs_keep(points in proptest::collection::vec([0u8..4, 0u8..4, 0u8..4, 0u8..4], 0..60)) {
+            let points: Vec<[f64; 4]> = points.iter().map(|p| p.map(f64::from)).collect();
+            proptest::prop_assert_eq!(frontier4(&points), plain(&points));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Bytes that are held more than once, and what to change.
 
 use crate::inputs::Inputs;
+use crate::options::{Opt, Options};
 use crate::step::Step;
 
 /// A tensor that several PEs hold.
@@ -22,12 +23,19 @@ pub struct Hint {
     pub text: &'static str,
 }
 
-/// What is held more than once. The step counts both parts of a layer.
-pub fn duplicates(i: &Inputs<f64>, s: &Step<f64>) -> Vec<Duplicate> {
+/// What is held more than once. The step counts both parts of a layer. With `dup-report` a row is a tensor with all its
+/// holders, and K and V of other requests are no copies.
+pub fn duplicates(i: &Inputs<f64>, s: &Step<f64>, o: Options) -> Vec<Duplicate> {
     let m = &s.memory;
     let outside = |in_scope: bool, ranks: f64| if in_scope { 1.0 } else { ranks };
     let shared_heads = if !i.kv_split && i.tp > i.kv_heads { s.shards.q } else { 1.0 };
-    let rows = [
+    let latent = o.has(Opt::Mla) && i.latent > 0.0;
+    let by_holders = [
+        ("attention_weights", m.attention_weights_bytes, i.cp * i.dp),
+        ("ffn_weights", m.ffn_weights_bytes, outside(i.scope_cp, i.cp) * outside(i.scope_dp, i.dp)),
+        ("kv_cache", m.kv_bytes, if latent { i.tp } else { shared_heads }),
+    ];
+    let by_replica = [
         ("attention_weights", m.attention_weights_bytes, i.cp),
         ("ffn_weights", m.ffn_weights_bytes, outside(i.scope_cp, i.cp) * outside(i.scope_dp, i.dp)),
         ("kv_cache", m.kv_bytes, shared_heads),
@@ -39,6 +47,7 @@ pub fn duplicates(i: &Inputs<f64>, s: &Step<f64>) -> Vec<Duplicate> {
         copies,
         wasted_bytes: (copies - 1.0) * per_pe_bytes,
     };
+    let rows = if o.has(Opt::DupReport) { by_holders.to_vec() } else { by_replica.to_vec() };
     rows.into_iter().map(row).filter(|d| d.copies > 1.0).collect()
 }
 

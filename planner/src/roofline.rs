@@ -2,7 +2,7 @@
 
 use crate::formula::{Dim, Expr, Graph, Num};
 use crate::inputs::Inputs;
-use crate::options::Options;
+use crate::options::{Opt, Options};
 
 /// A decode step of `b` requests at context `s`, and the batches and contexts where the regime changes.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +27,29 @@ pub struct Roofline<N: Num> {
     pub per_token_s: N,
 }
 
-/// `sparsity`: experts there are over experts that a token visits; 1 for a dense model.
+/// `sparsity`: experts there are over experts that a token visits; 1 for a dense model. `roofline-util` counts on the part of
+/// the peak that stages count on, takes sparsity from the model everywhere, and reads the experts that `b` requests touch.
 #[inline(always)]
-pub fn roofline<N: Num>(i: &Inputs<N>, sparsity: N, _o: Options) -> Roofline<N> {
+pub fn roofline<N: Num>(i: &Inputs<N>, sparsity: N, o: Options) -> Roofline<N> {
     let (one, two) = (N::lit(1.0), N::lit(2.0));
     let attention = two * i.d * i.q_heads * i.h + two * i.d * i.kv_heads * i.h;
-    let active_params = (i.layers * (attention + N::lit(3.0) * i.d * i.f)).def("N", Dim::ONE, "weights a token meets");
-    let kv_bytes_per_token = (two * i.kv_heads * i.h * i.e * i.layers).def("kvt", Dim::BYTE, "K and V of a token");
-    let arithmetic_intensity = (i.peak / i.w).def("AI", Dim::FLOP_PER_BYTE, "peak over bandwidth");
+    let matrices = if o.has(Opt::Presets) { i.ffn_matrices } else { N::lit(3.0) };
+    let ffn = matrices * i.d * i.f;
+    let active_params = (i.layers * (attention + ffn)).def("N", Dim::ONE, "weights a token meets");
+    let whole = || two * i.kv_heads * i.h * i.e * i.layers;
+    let kvt = if o.has(Opt::Mla) {
+        N::pick(N::lit(0.0).lt(i.latent), || (i.latent + i.rope) * i.e * i.layers, whole)
+    } else {
+        whole()
+    };
+    let kv_bytes_per_token = kvt.def("kvt", Dim::BYTE, "K and V of a token");
+    let peak = if o.has(Opt::RooflineUtil) { i.peak * i.u } else { i.peak };
+    let arithmetic_intensity = (peak / i.w).def("AI", Dim::FLOP_PER_BYTE, "products over bandwidth");
+    // What all experts weigh over what a token meets: attention is the same in both.
+    let visited = i.active + i.shared;
+    let resident_ffn = ffn / visited * (i.experts + i.shared);
+    let resident = (i.layers * (attention + resident_ffn)).def("N_resident", Dim::ONE, "weights there are");
+    let sparsity = if o.has(Opt::RooflineUtil) { resident / active_params } else { sparsity };
     let critical_batch = (arithmetic_intensity * i.e / N::flop(2.0) * sparsity).def(
         "B*",
         Dim::ONE,
@@ -48,9 +63,12 @@ pub fn roofline<N: Num>(i: &Inputs<N>, sparsity: N, _o: Options) -> Roofline<N> 
     );
     let beyond = N::not(i.s.lt(balance_context));
     let knee = || critical_batch / (one - i.s / balance_context);
+    let expert_weights = i.layers * resident_ffn / (i.experts + i.shared) * i.experts;
     let knee_batch = N::pick(beyond, || N::lit(0.0), knee).def("B_knee", Dim::ONE, "none from L* on");
-    let weight_s = (active_params * i.e / i.w).def("weight_time", Dim::SECOND, "once a step");
-    let compute_s_per_token = (token_flops / i.peak).def("compute_time", Dim::SECOND, "a token");
+    let missed = (one - i.active / i.experts).pow(i.b);
+    let read = if o.has(Opt::RooflineUtil) { resident - expert_weights * missed } else { active_params };
+    let weight_s = (read * i.e / i.w).def("weight_time", Dim::SECOND, "once a step");
+    let compute_s_per_token = (token_flops / peak).def("compute_time", Dim::SECOND, "a token");
     let kv_s_per_token = (i.s * kv_bytes_per_token / i.w).def("kv_time", Dim::SECOND, "a token");
     let step_s =
         (weight_s + i.b * compute_s_per_token + i.b * kv_s_per_token).def("step", Dim::SECOND, "of B requests");
@@ -109,7 +127,8 @@ impl Roofline<f64> {
             Regime::Kv
         }
     }
-    /// The time of a step of `b` requests at this context.
+    /// The time of a step of `b` requests at this context; with `roofline-util`, of a dense model: a mixture reads more
+    /// experts for more requests, and is asked again with its `b`.
     pub fn step_of(&self, b: f64) -> f64 {
         self.weight_s + b * self.compute_s_per_token + b * self.kv_s_per_token
     }

@@ -4,7 +4,7 @@ use crate::explore::score;
 use crate::inputs::Inputs;
 use crate::machine::Machine;
 use crate::model::Model;
-use crate::options::Options;
+use crate::options::{Opt, Options};
 use crate::suggest::too_wide;
 use crate::topology::{Topology, Work};
 
@@ -47,9 +47,9 @@ pub struct Sensitivity {
     pub samples: Vec<(&'static str, Vec<Sample>)>,
 }
 
-/// b and ep of the deployment fall back to 1, as in the study.
+/// b and ep of the deployment fall back to 1, as in the study, unless `carry` keeps them.
 pub fn parallelism(model: &Model, machine: &Machine, around: &Topology, work: &Work, o: Options) -> Sensitivity {
-    let around = Topology { b: 1, ep: 1, ..*around };
+    let around = if o.has(Opt::Carry) { *around } else { Topology { b: 1, ep: 1, ..*around } };
     let mut inputs = Inputs::new(model, machine, &around, work);
     let latency_s = score(&mut inputs, around, o).latency_s;
     let mut sample = |knob: &Knob, value: u64| {

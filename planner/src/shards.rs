@@ -13,6 +13,8 @@ pub struct Shards<N: Num> {
     pub t: N,
     /// Tokens of context.
     pub s_local: N,
+    /// Of them, those whose K and V are kept, of a mean layer.
+    pub s_kept: N,
     /// Query and KV heads of the stages; whole.
     pub hq: N,
     pub hk: N,
@@ -48,6 +50,16 @@ fn part<N: Num>(whole: N, ranks: N, o: Options) -> N {
 pub fn shards<N: Num>(i: &Inputs<N>, o: Options) -> Shards<N> {
     let one = N::lit(1.0);
     let s_local = part(i.s, i.cp, o).def("Sl", Dim::ONE, "context tokens a PE holds");
+    let s_kept = if o.has(Opt::Causal) {
+        let windowed = s_local.min(i.window.div_ceil(i.cp));
+        ((one - i.windowed) * s_local + i.windowed * windowed).def(
+            "tokens_kept",
+            Dim::ONE,
+            "context tokens of a mean layer: a windowed one keeps its window",
+        )
+    } else {
+        s_local
+    };
     let usual = || N::pick(i.decode, || one, || i.s);
     let t_total = if o.has(Opt::Chunked) { N::pick(N::lit(0.0).lt(i.t_q), || i.t_q, usual) } else { usual() };
     let t_total = t_total.def("t_new", Dim::ONE, "new tokens of a request");
@@ -90,7 +102,24 @@ pub fn shards<N: Num>(i: &Inputs<N>, o: Options) -> Shards<N> {
     };
     let ffn = Ffn { d: ffn_divisor, gathered, t };
     let (ep, fp, fp_read, fp_held) = if o.has(Opt::Moe) { ffn.mixture(i, o) } else { ffn.dense(i, o) };
-    Shards { t_total, t, s_local, hq, hk, hq_work, hk_work, kh, ffn_divisor, fp, fp_read, fp_held, gathered, ep, q }
+    Shards {
+        t_total,
+        t,
+        s_local,
+        s_kept,
+        hq,
+        hk,
+        hq_work,
+        hk_work,
+        kh,
+        ffn_divisor,
+        fp,
+        fp_read,
+        fp_held,
+        gathered,
+        ep,
+        q,
+    }
 }
 
 struct Ffn<N: Num> {
@@ -115,7 +144,8 @@ impl<N: Num> Ffn<N> {
         let tokens = i.b * self.t * self.gathered;
         let missed = (one - i.active / i.experts).pow(tokens);
         let touched = (i.experts * (one - missed)).def("experts_touched", Dim::ONE, "E (1 - (1 - k/E)^tokens)");
-        let read = ((touched + i.shared) * width / self.d).def("fp_read", Dim::ONE, "FFN columns whose weights are read");
+        let read =
+            ((touched + i.shared) * width / self.d).def("fp_read", Dim::ONE, "FFN columns whose weights are read");
         let ranks = self.d / ep;
         let held = part(i.experts, ep, o) * part(width, ranks, o) + i.shared * part(width, self.d, o);
         (ep, fp, read, held.def("fp_held", Dim::ONE, "FFN columns a PE holds, of all its experts"))

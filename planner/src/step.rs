@@ -6,7 +6,7 @@ use crate::memory::{Memory, memory};
 use crate::options::{Opt, Options};
 use crate::placement::{Placed, place};
 use crate::shards::{Shards, shards};
-use crate::stages::{Part, Rows, stages};
+use crate::stages::{Part, Row, Rows, stages};
 
 /// A step, with everything that led to it.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,11 @@ pub fn step<N: Num>(i: &Inputs<N>, o: Options) -> Step<N> {
     let efficiency = (compute_use * hbm_use).sqrt().def("efficiency", Dim::ONE, "geometric mean of the two");
     let throughput = if o.has(Opt::Throughput) {
         let tokens = i.b * shards.t_total;
-        (tokens * i.dp * i.pp * busy_part(i) / latency_s).def("throughput", Dim::PER_S, "tokens of all replicas and stages")
+        (tokens * i.dp * i.pp * busy_part(i) / latency_s).def(
+            "throughput",
+            Dim::PER_S,
+            "tokens of all replicas and stages",
+        )
     } else {
         (one / latency_s).def("throughput", Dim::PER_S, "one over the latency")
     };
@@ -108,8 +112,9 @@ fn counted<N: Num>(part: N::Bool, x: N, none: N) -> N {
 
 /// Of the parts of a layer that count.
 #[inline(always)]
-fn work<N: Num>(i: &Inputs<N>, rows: &Rows<N>, of: impl Fn(&crate::stages::Row<N>) -> N + Copy, none: N) -> N {
-    counted(i.attention, rows.sum(Part::Attention, of, none), none) + counted(i.ffn, rows.sum(Part::Ffn, of, none), none)
+fn work<N: Num>(i: &Inputs<N>, rows: &Rows<N>, of: impl Fn(&Row<N>) -> N + Copy, none: N) -> N {
+    counted(i.attention, rows.sum(Part::Attention, of, none), none)
+        + counted(i.ffn, rows.sum(Part::Ffn, of, none), none)
 }
 
 /// Part of the time that a stage of pp is busy: of m micro-batches, m of m + pp - 1 turns; of a stream, all.
@@ -133,15 +138,20 @@ fn busiest_engine<N: Num>(i: &Inputs<N>, rows: &Rows<N>, o: Options) -> N {
     (i.layers * layer).def("busiest_engine", Dim::SECOND, "the sum over an engine's work, of the engine that has most")
 }
 
-/// While a stage waits for products or links, HBM is free for the next stage's weights, as far as half the on-chip memory
-/// holds them: a layer's sum, at most all that HBM reads.
+/// While a stage waits for products or links, HBM is free for the weights of the next stage that waits for HBM, as far as
+/// half the on-chip memory holds them: a layer's sum, at most all that is waited for.
 #[inline(always)]
 fn prefetched<N: Num>(i: &Inputs<N>, rows: &Rows<N>) -> N {
     let none = N::seconds(0.0);
     let room = N::lit(0.5) * i.scratch / i.w;
-    let idle = work(i, rows, |r| (r.visible_s.max(r.memory_s) - r.memory_s).min(room), none);
-    let readable = work(i, rows, |r| r.memory_s.min(room), none);
-    idle.min(readable).def("prefetched", Dim::SECOND, "of a layer: weights read while another engine works")
+    let less = |a: N, b: N| a.max(b) - b;
+    let idle = work(i, rows, |r| less(r.visible_s, r.memory_s), none);
+    // K and V are no weights: what hides their reading is the ring (C1).
+    let waited = |r: &Row<N>| {
+        if r.id.reads_weights() { less(r.memory_s, r.compute_s.max(r.comm_s)).min(room) } else { none }
+    };
+    let waited_for = work(i, rows, waited, none);
+    idle.min(waited_for).def("prefetched", Dim::SECOND, "of a layer: weights read while another engine works")
 }
 
 /// The formulas of a step as expressions, for these options.

@@ -4,7 +4,7 @@ use crate::inputs::Inputs;
 use crate::machine::Machine;
 use crate::memory::{Memory, memory};
 use crate::model::Model;
-use crate::options::Options;
+use crate::options::{Opt, Options};
 use crate::placement::{Placed, place};
 use crate::shards::shards;
 use crate::topology::{Placement, Topology, Work};
@@ -26,8 +26,8 @@ pub struct Suggestion {
     pub memory: Memory<f64>,
 }
 
-/// The first that fits by (cubes, PEs, pp, tp, cp); if none does, the one with the most slack. `work.parts` are those
-/// whose memory counts.
+/// The first that fits by (cubes, PEs, pp, tp, cp); if none does, the one with the most slack, or with `feasible` the one
+/// that overflows least. `work.parts` are those whose memory counts.
 pub fn suggest(model: &Model, machine: &Machine, b: u64, work: &Work, slack: f64, o: Options) -> Suggestion {
     let mut candidates: Vec<Suggestion> = Vec::new();
     for tp in TP {
@@ -36,7 +36,11 @@ pub fn suggest(model: &Model, machine: &Machine, b: u64, work: &Work, slack: f64
                 if too_wide(model, tp, pp) {
                     continue;
                 }
-                let topology = place_cp(model, machine, work, Topology { cp, tp, pp, b, ..Topology::single() });
+                let mut topology = Topology { cp, tp, pp, b, ..Topology::single() };
+                if o.has(Opt::Feasible) && tp > machine.pes_per_cube {
+                    topology.tp_placement = Placement::Cube;
+                }
+                let topology = place_cp(model, machine, work, topology);
                 candidates.push(weigh(model, machine, work, topology, slack, o));
             }
         }
@@ -48,10 +52,14 @@ pub fn suggest(model: &Model, machine: &Machine, b: u64, work: &Work, slack: f64
     candidates.sort_by_key(key);
     let fitting = candidates.iter().find(|s| s.fits).copied();
     fitting.unwrap_or_else(|| {
-        let most = |best: Suggestion, s: &Suggestion| {
-            if s.memory.slack_bytes > best.memory.slack_bytes { *s } else { best }
+        let better = |best: &Suggestion, s: &Suggestion| {
+            if o.has(Opt::Feasible) {
+                s.memory.used_bytes < best.memory.used_bytes
+            } else {
+                s.memory.slack_bytes > best.memory.slack_bytes
+            }
         };
-        candidates[1..].iter().fold(candidates[0], most)
+        candidates[1..].iter().fold(candidates[0], |best, s| if better(&best, s) { *s } else { best })
     })
 }
 
@@ -64,7 +72,7 @@ pub fn too_wide(model: &Model, tp: u64, pp: u64) -> bool {
 fn place_cp(model: &Model, machine: &Machine, work: &Work, on_cubes: Topology) -> Topology {
     let on_pes = Topology { cp_placement: Placement::Pe, ..on_cubes };
     let cubes = |t: &Topology| place(&Inputs::new(model, machine, t, work), Options::BASELINE).cubes_used;
-    let share = on_cubes.cp * on_cubes.tp <= machine.pes_per_cube && cubes(&on_pes) < cubes(&on_cubes);
+    let share = on_pes.ranks_in_cube() <= machine.pes_per_cube && cubes(&on_pes) < cubes(&on_cubes);
     if share { on_pes } else { on_cubes }
 }
 
@@ -72,6 +80,10 @@ fn weigh(model: &Model, machine: &Machine, work: &Work, topology: Topology, slac
     let inputs = Inputs::new(model, machine, &topology, work);
     let placed = place(&inputs, o);
     let memory = memory(&inputs, &shards(&inputs, o), work.parts.attention, work.parts.ffn, o);
-    let fits = !memory.over_budget && memory.slack_bytes >= slack * memory.budget_bytes;
+    let fits = if o.has(Opt::Feasible) {
+        !memory.over_budget && placed.valid
+    } else {
+        !memory.over_budget && memory.slack_bytes >= slack * memory.budget_bytes
+    };
     Suggestion { topology, fits, placed, memory }
 }

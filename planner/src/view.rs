@@ -75,6 +75,19 @@ pub fn memory(s: &Step<f64>) -> Keyed {
     ]
 }
 
+/// Of the whole step. The last rows are beyond the golden columns.
+pub fn totals_more(s: &Step<f64>) -> Keyed {
+    let mut rows = totals(s);
+    rows.extend([
+        ("mfu_ratio", json!(s.compute_use)),
+        ("mbu_ratio", json!(s.hbm_use)),
+        ("beside_layers_s", json!(s.beside_layers_s)),
+        ("latency_lower_bound_ns", json!(s.bounds_s[0] * 1e9)),
+        ("latency_upper_bound_ns", json!(s.bounds_s[1] * 1e9)),
+    ]);
+    rows
+}
+
 pub fn totals(s: &Step<f64>) -> Keyed {
     vec![
         ("attention_visible_s_per_layer", json!(s.attention_visible_s)),

@@ -44,7 +44,10 @@ fn option(o: &Opt) -> Keyed {
 /// A stage, or a formula by its name.
 fn one(asked: &Asked, inputs: &Inputs<f64>, name: &str) -> Result<Answer, Diagnostics> {
     let stages = explain_stages(inputs, &asked.machine, asked.options);
-    if let Some(stage) = stages.iter().find(|s| s.id.name().eq_ignore_ascii_case(name)) {
+    let named = |name: &str| stages.iter().find(|s| s.id.name().eq_ignore_ascii_case(name));
+    // With `kv-read`, S5 to S7 are one stage.
+    let fused = || ["S5", "S6", "S7"].iter().any(|s| s.eq_ignore_ascii_case(name)).then(|| named("SA")).flatten();
+    if let Some(stage) = named(name).or_else(fused) {
         return Ok(Answer::new(asked).value("explain", explained_json(stage)).lines(explained_lines(stage)));
     }
     if explain(inputs, asked.options).iter().any(|f| f.name == name) {

@@ -7,6 +7,7 @@ use super::{Answer, Asked, Query};
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
 use tilewright_core::diag::Diagnostics;
+use tilewright_planner::effects::{Figures, effects};
 use tilewright_planner::explore::{Exploration, explore};
 use tilewright_planner::sensitivity::parallelism;
 use tilewright_planner::view::{self, Keyed};
@@ -31,7 +32,9 @@ impl Query for Explore {
     }
     fn answer(&self, asked: &Asked, matches: &ArgMatches) -> Result<Answer, Diagnostics> {
         let top = count(matches, "top").map_err(told)?.unwrap_or(0);
-        let x = explore(&asked.model, &asked.machine, asked.topology.b, &asked.work, asked.options);
+        let b = asked.topology.b;
+        let x = explore(&asked.model, &asked.machine, b, &asked.work, asked.options);
+        let effects = effects(asked.options, |o| figures(&explore(&asked.model, &asked.machine, b, &asked.work, o)));
         let rows = |at: &[usize]| -> Vec<Keyed> { at.iter().map(|i| view::point(&x.points[*i])).collect() };
         let shown = usize::try_from(top).unwrap_or(usize::MAX).min(x.ranked.len());
         let mut answer = Answer::new(asked).object("counts", "points", counts(&x)).main_rows(
@@ -54,8 +57,22 @@ impl Query for Explore {
             let title = "one knob at a time around the first point of the frontier";
             answer = answer.rows("sensitivity", title, samples.collect());
         }
-        Ok(answer)
+        Ok(answer.effects(&effects))
     }
+}
+
+/// What options move in a search.
+fn figures(x: &Exploration) -> Figures {
+    let first = x.pareto.first().map(|i| &x.points[*i]);
+    let of = |f: fn(&tilewright_planner::explore::Point) -> f64| first.map_or(0.0, f);
+    vec![
+        ("points", x.points.len() as f64),
+        ("feasible", x.ranked.iter().map(|i| x.points[*i].count as f64).sum()),
+        ("pareto_size", x.pareto.len() as f64),
+        ("fastest_latency_ns", of(|p| p.latency_s * 1e9)),
+        ("fastest_pes_used", of(|p| p.pes_used)),
+        ("fastest_throughput_tok_per_s", of(|p| p.throughput_tok_per_s)),
+    ]
 }
 
 fn counts(x: &Exploration) -> Keyed {

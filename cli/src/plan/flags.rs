@@ -60,7 +60,8 @@ pub(super) fn common() -> Vec<Arg> {
         flag("s-kv", "TOKENS", "Context, the new tokens included").default_value("4096").help_heading(STEP),
         flag("phase", "PHASE", "decode or prefill").default_value("decode").help_heading(STEP),
         flag("t-q", "TOKENS", "New tokens [default: 1 in decode, all in prefill]").help_heading(STEP),
-        flag("micro-batches", "N", "Micro-batches of a burst through pp [default: an endless stream]").help_heading(STEP),
+        flag("micro-batches", "N", "Micro-batches of a burst through pp [default: an endless stream]")
+            .help_heading(STEP),
         flag("include-attention", "BOOL", "Attention counts in latency").default_value("true").help_heading(STEP),
         flag("include-ffn", "BOOL", "The FFN counts in latency").default_value("true").help_heading(STEP),
     ]);

@@ -27,7 +27,7 @@ impl Query for Memory {
         let inputs = asked.inputs()?;
         let o = asked.options;
         let s = step(&inputs, o);
-        let duplicates = duplicates(&inputs, &s).into_iter().map(|d| -> Keyed {
+        let duplicates = duplicates(&inputs, &s, o).into_iter().map(|d| -> Keyed {
             vec![
                 ("tensor", json!(d.tensor)),
                 ("per_pe_bytes", view::number(d.per_pe_bytes)),

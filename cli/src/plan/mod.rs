@@ -5,6 +5,7 @@ mod answer;
 mod asked;
 mod explain;
 mod explore;
+mod fanout;
 mod fault;
 mod flags;
 mod hardware;
@@ -12,6 +13,7 @@ mod memory;
 mod models;
 mod roofline;
 mod size;
+mod spec;
 mod stages;
 mod suggest;
 
@@ -37,14 +39,16 @@ trait Query: Sync {
     fn answer(&self, asked: &Asked, matches: &ArgMatches) -> Result<Answer, Diagnostics>;
 }
 
-const QUERIES: [&dyn Query; 9] = [
+const QUERIES: [&dyn Query; 11] = [
     &stages::Stages,
     &memory::Memory,
     &suggest::Suggest,
     &explore::Explore,
     &hardware::Hardware,
     &roofline::Roofline,
-    &size::Sizing,
+    &size::SizeQuery,
+    &fanout::FanOut,
+    &spec::SpecSearch,
     &models::Models,
     &explain::Explain,
 ];

@@ -4,7 +4,9 @@ use super::{Answer, Asked, Query};
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use tilewright_core::diag::Diagnostics;
+use tilewright_planner::effects::effects;
 use tilewright_planner::formula::substituted;
+use tilewright_planner::options::Options;
 use tilewright_planner::roofline::{formulas, roofline};
 use tilewright_planner::view::{self, Keyed};
 
@@ -24,7 +26,17 @@ impl Query for Roofline {
     }
     fn answer(&self, asked: &Asked, _: &ArgMatches) -> Result<Answer, Diagnostics> {
         let inputs = asked.inputs()?;
-        let r = roofline(&inputs, 1.0, asked.options);
+        let at = |b: f64, o| roofline(&inputs.with_requests(b), 1.0, o);
+        let r = at(inputs.b, asked.options);
+        let effects = effects(asked.options, |o| {
+            let r = at(inputs.b, o);
+            vec![
+                ("critical_batch_requests", r.critical_batch),
+                ("balance_context_tokens", r.balance_context),
+                ("kv_bytes_per_token", r.kv_bytes_per_token),
+                ("step_s", r.step_s),
+            ]
+        });
         let critical: Keyed = vec![
             ("active_params", view::number(r.active_params)),
             ("kv_bytes_per_token", view::number(r.kv_bytes_per_token)),
@@ -40,18 +52,23 @@ impl Query for Roofline {
         ];
         let steps = BATCHES.iter().map(|batch| -> Keyed {
             let b = *batch as f64;
+            // A mixture reads more experts for more requests.
+            let r = at(b, asked.options);
             vec![
                 ("batch_requests", json!(batch)),
                 ("weight_s", json!(r.weight_s)),
                 ("compute_s", json!(b * r.compute_s_per_token)),
                 ("kv_s", json!(b * r.kv_s_per_token)),
-                ("total_s", json!(r.step_of(b))),
-                ("per_token_total_s", json!(r.step_of(b) / b)),
+                ("total_s", json!(r.step_s)),
+                ("per_token_total_s", json!(r.per_token_s)),
                 ("bound", json!(r.regime(b).name())),
             ]
         });
         let goals = GOALS.iter().map(|goal| -> Keyed {
-            vec![("tpot_slo_s", json!(goal)), ("max_batch_requests_at_slo", json!(r.max_batch(*goal)))]
+            vec![
+                ("tpot_slo_s", json!(goal)),
+                ("max_batch_requests_at_slo", json!(largest_batch(&at, *goal, asked.options))),
+            ]
         });
         let mut answer = Answer::new(asked)
             .object("roofline", "where regimes change", critical.clone())
@@ -65,6 +82,24 @@ impl Query for Roofline {
             let lines = substituted(&graph, &inputs.values());
             answer = answer.lines(lines.iter().map(super::stages::formula_line));
         }
-        Ok(answer)
+        Ok(answer.effects(&effects))
+    }
+}
+
+/// Requests of a step within the goal: as if the weights that are read were those of one request, and then fewer until
+/// those that are read for so many fit too.
+fn largest_batch(
+    at: &impl Fn(f64, Options) -> tilewright_planner::roofline::Roofline<f64>,
+    goal: f64,
+    o: Options,
+) -> u64 {
+    let mut b = at(1.0, o).max_batch(goal);
+    // Each round lowers the bound or ends; a dense model needs one.
+    loop {
+        let next = at(b.max(1) as f64, o).max_batch(goal);
+        if next >= b {
+            return b;
+        }
+        b = next;
     }
 }

@@ -38,7 +38,7 @@ impl Query for Stages {
             .main_rows("stages", "stages, per PE and layer", s.rows.present().map(view::stage).collect())
             .object("derived", "what follows from the deployment", view::derived(&s))
             .object("memory", "memory of a PE", view::memory(&s))
-            .object("totals", "totals", view::totals(&s));
+            .object("totals", "totals", view::totals_more(&s));
         if asked.explain {
             let explained = explain_stages(&inputs, &asked.machine, asked.options);
             answer = answer.rows("shapes", "shapes of tensors, per PE, in elements", shapes);

@@ -3,6 +3,7 @@
 use super::{Answer, Asked, Query};
 use clap::ArgMatches;
 use tilewright_core::diag::Diagnostics;
+use tilewright_planner::effects::effects;
 use tilewright_planner::suggest::{SLACK, suggest};
 use tilewright_planner::view;
 
@@ -18,8 +19,18 @@ impl Query for Suggest {
     fn answer(&self, asked: &Asked, _: &ArgMatches) -> Result<Answer, Diagnostics> {
         let s = suggest(&asked.model, &asked.machine, asked.topology.b, &asked.work, SLACK, asked.options);
         let whole = view::topology(&s.topology);
+        let effects = effects(asked.options, |o| {
+            let s = suggest(&asked.model, &asked.machine, asked.topology.b, &asked.work, SLACK, o);
+            vec![
+                ("pes_used", s.placed.total_pes),
+                ("weights_bytes", s.memory.weights_bytes),
+                ("kv_bytes", s.memory.kv_bytes),
+                ("used_bytes", s.memory.used_bytes),
+            ]
+        });
         Ok(Answer::new(asked)
             .main_rows("suggestion", "the smallest deployment that fits", vec![view::suggestion(&s)])
-            .hidden_object("topology", whole))
+            .hidden_object("topology", whole)
+            .effects(&effects))
     }
 }

@@ -8,6 +8,7 @@ mod gpu;
 mod limits;
 mod outputs;
 mod pages;
+mod plan;
 mod probe;
 mod ptxas;
 mod readme;

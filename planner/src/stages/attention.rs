@@ -4,6 +4,7 @@ use super::collective::{Cost, all_reduce, ring_all_reduce};
 use super::row::{Bound, BoundRule};
 use super::{Gemm, Layer, Row, Rows, StageId, fused};
 use crate::formula::{Dim, Num};
+use crate::inputs::Inputs;
 use crate::options::Opt;
 use crate::placement::Tier;
 
@@ -16,12 +17,13 @@ pub(super) fn push<N: Num>(l: &Layer<'_, N>, rows: &mut Rows<N>) {
     if l.o.has(Opt::KvRead) {
         let fused = fused::attention(l);
         rows.push(fused);
-        rows.push(ring(l, Some(fused.visible_s)));
+        rows.push(ring(l, fused.visible_s));
     } else {
-        rows.push(products(l, StageId::S5));
-        rows.push(softmax(l));
-        rows.push(products(l, StageId::S7));
-        rows.push(ring(l, None));
+        let (scores, softmax, values) = (products(l, StageId::S5), softmax(l), products(l, StageId::S7));
+        rows.push(scores);
+        rows.push(softmax);
+        rows.push(values);
+        rows.push(ring(l, scores.visible_s + softmax.visible_s + values.visible_s));
     }
     rows.push(score_sum(l));
     rows.push(merge(l));
@@ -99,25 +101,25 @@ fn kv_append<N: Num>(l: &Layer<'_, N>) -> Row<N> {
 }
 
 /// Passes over the context: one for each shard that comes round the ring in prefill.
-pub(super) fn passes<N: Num>(l: &Layer<'_, N>) -> N {
-    N::pick(l.i.decode, || N::lit(1.0), || l.i.cp)
+pub(super) fn passes<N: Num>(i: &Inputs<N>) -> N {
+    N::pick(i.decode, || N::lit(1.0), || i.cp)
 }
 
 /// Q times K, or P times V.
 fn products<N: Num>(l: &Layer<'_, N>, id: StageId) -> Row<N> {
     let (i, sh) = (l.i, l.sh);
     if l.o.has(Opt::Causal) {
-        return Row::compute_only(l, id, N::flop(2.0) * i.b * fused::pairs(l) * i.h * sh.hq_work);
+        return Row::compute_only(l, id, N::flop(2.0) * i.b * l.pairs * i.h * sh.hq_work);
     }
-    Row::compute_only(l, id, passes(l) * N::flop(2.0) * i.b * sh.t * sh.s_local * i.h * sh.hq_work)
+    Row::compute_only(l, id, passes(i) * N::flop(2.0) * i.b * sh.t * sh.s_local * i.h * sh.hq_work)
 }
 
 fn softmax<N: Num>(l: &Layer<'_, N>) -> Row<N> {
     let (i, sh) = (l.i, l.sh);
     let bytes = if l.o.has(Opt::Causal) {
-        N::lit(2.0) * i.e * i.b * sh.hq * fused::pairs(l)
+        N::lit(2.0) * i.e * i.b * sh.hq * l.pairs
     } else {
-        passes(l) * N::lit(2.0) * i.e * i.b * sh.hq * sh.t * sh.s_local
+        passes(i) * N::lit(2.0) * i.e * i.b * sh.hq * sh.t * sh.s_local
     };
     if l.o.has(Opt::Vector) {
         return Row::elementwise(l, StageId::S6, N::flop(0.0), fused::softmax_ops(l), bytes);
@@ -126,8 +128,8 @@ fn softmax<N: Num>(l: &Layer<'_, N>) -> Row<N> {
 }
 
 /// C1: shards of K and V (or of Q with its state) go round while attention works on the last. `attention` is the time of
-/// all passes, where it is one stage.
-fn ring<N: Num>(l: &Layer<'_, N>, attention: Option<N>) -> Row<N> {
+/// all passes.
+fn ring<N: Num>(l: &Layer<'_, N>, attention: N) -> Row<N> {
     let (i, sh, p) = (l.i, l.sh, l.placed);
     let (zero, one, two) = (N::lit(0.0), N::lit(1.0), N::lit(2.0));
     let whole = || two * i.b * sh.s_local * sh.hk_work * i.h * i.e;
@@ -143,10 +145,9 @@ fn ring<N: Num>(l: &Layer<'_, N>, attention: Option<N>) -> Row<N> {
     let across = N::pick(i.cp_on_pe, || zero, || p.ring_hops_sip);
     let all_hops = || p.ring_hops_inter * hop(&inter) + p.ring_hops_sip * hop(&sip);
     let time = N::pick(i.cp_on_pe, || (i.cp - one) * hop(&intra), all_hops);
-    let credit = match attention {
-        Some(all) if l.o.has(Opt::Overlap) => all / i.cp,
-        _ => baseline_credit(l),
-    };
+    // What attention takes is what hides a hop, unless it takes what the baseline's credit was made for.
+    let other = [Opt::Overlap, Opt::KvRead, Opt::Causal, Opt::KvSplit, Opt::Vector];
+    let credit = if other.iter().any(|o| l.o.has(*o)) { attention / i.cp } else { baseline_credit(l) };
     let credit = credit.def("C1.credit", Dim::SECOND, "work of one pass that hides a hop");
     let left = |tier: &Tier<N>| hop(tier).max(credit) - credit;
     let near = if l.o.has(Opt::Overlap) { Tier::pick(i.cp_on_pe, intra, inter) } else { inter };
@@ -164,9 +165,8 @@ fn ring<N: Num>(l: &Layer<'_, N>, attention: Option<N>) -> Row<N> {
 fn baseline_credit<N: Num>(l: &Layer<'_, N>) -> N {
     let (i, sh) = (l.i, l.sh);
     let two = N::lit(2.0);
-    let requests = if l.o.has(Opt::Overlap) { i.b } else { N::lit(1.0) };
     let products = two * (N::flop(2.0) * i.b * sh.t * sh.s_local * i.h * sh.hq) / l.flop_per_s;
-    products + two * i.e * sh.hq * sh.t * sh.s_local / i.w * requests
+    products + two * i.e * sh.hq * sh.t * sh.s_local / i.w
 }
 
 /// C3: ranks that hold parts of a KV head sum their scores.
@@ -178,7 +178,7 @@ fn score_sum<N: Num>(l: &Layer<'_, N>) -> Row<N> {
     let when_split = |x: N, none: N| N::pick(split, || x, || none);
     let (time, bytes) = if l.o.has(Opt::KvSplit) {
         // A rank has a part of the dimensions for every query head of the KV head.
-        let scores = if l.o.has(Opt::Causal) { fused::pairs(l) } else { passes(l) * sh.t * sh.s_local };
+        let scores = if l.o.has(Opt::Causal) { l.pairs } else { passes(i) * sh.t * sh.s_local };
         let payload = i.b * (i.q_heads / i.kv_heads) * scores * i.e;
         let tier = Tier::pick(sh.q.le(N::lit(1.0)), Tier::intra(i), l.placed.tp_tier);
         let Cost { time_s, bytes } = ring_all_reduce(sh.q, payload, &tier);

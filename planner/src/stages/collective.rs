@@ -34,9 +34,7 @@ pub fn all_reduce<N: Num>(l: &Layer<'_, N>, group: &Group<N>, payload: N, tier: 
     let ranks = group.ranks;
     let bytes = || (N::lit(2.0) * (ranks - N::lit(1.0)) / ranks * payload).floor();
     match () {
-        () if l.o.has(Opt::Collectives) => {
-            Cost { time_s: N::lit(2.0) * by_tiers(l, group, payload), bytes: bytes() }
-        }
+        () if l.o.has(Opt::Collectives) => Cost { time_s: N::lit(2.0) * by_tiers(l, group, payload), bytes: bytes() },
         () if l.o.has(Opt::Placement) => ring_all_reduce(ranks, payload, &group.tier(l.i)),
         () => ring_all_reduce(ranks, payload, tier),
     }

@@ -29,11 +29,7 @@ fn tokens<N: Num>(l: &Layer<'_, N>) -> N {
 
 /// The busiest rank of ep has more than its share.
 fn load<N: Num>(l: &Layer<'_, N>, flops: N) -> N {
-    if l.o.has(Opt::Moe) {
-        N::pick(N::lit(1.0).lt(l.sh.ep), || flops * l.i.imbalance, || flops)
-    } else {
-        flops
-    }
+    if l.o.has(Opt::Moe) { N::pick(N::lit(1.0).lt(l.sh.ep), || flops * l.i.imbalance, || flops) } else { flops }
 }
 
 /// Gate or up: the PE has some columns.
@@ -73,11 +69,8 @@ fn activation<N: Num>(l: &Layer<'_, N>) -> Row<N> {
         N::flop(3.0) * i.b * sh.t * sh.gathered * sh.fp
     };
     let bytes = matrices * elements * i.e;
-    let bytes = if l.o.has(Opt::Activations) {
-        N::pick(i.scratch.lt(bytes), || bytes, || N::bytes(0.0))
-    } else {
-        bytes
-    };
+    let bytes =
+        if l.o.has(Opt::Activations) { N::pick(i.scratch.lt(bytes), || bytes, || N::bytes(0.0)) } else { bytes };
     if l.o.has(Opt::Vector) {
         // The gate's factor, and a function with an exponential.
         return Row::elementwise(l, StageId::F4, flops, elements * (matrices + i.exp_ops), bytes);

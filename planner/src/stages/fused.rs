@@ -3,24 +3,24 @@
 use super::attention::{has_latent, passes};
 use super::{Gemm, Layer, Row, StageId};
 use crate::formula::{Dim, Num};
-use crate::options::Opt;
+use crate::inputs::Inputs;
+use crate::options::{Opt, Options};
+use crate::shards::Shards;
 
 /// Query-key pairs of a request and a layer, on one PE: averaged over layers with and without a window, shards balanced.
 #[inline(always)]
-pub(super) fn pairs<N: Num>(l: &Layer<'_, N>) -> N {
-    let (i, sh) = (l.i, l.sh);
-    if !l.o.has(Opt::Causal) {
-        return passes(l) * sh.t * sh.s_local;
+pub(super) fn pairs<N: Num>(i: &Inputs<N>, sh: &Shards<N>, o: Options) -> N {
+    if !o.has(Opt::Causal) {
+        return passes(i) * sh.t * sh.s_local;
     }
-    let all = visible_pairs(l, i.s).def("pairs_full", Dim::ONE, "pairs of a layer that looks back over all");
-    let windowed = visible_pairs(l, i.window.min(i.s));
+    let all = visible_pairs(i, sh, i.s).def("pairs_full", Dim::ONE, "pairs of a layer that looks back over all");
+    let windowed = visible_pairs(i, sh, i.window.min(i.s));
     let mean = (N::lit(1.0) - i.windowed) * all + i.windowed * windowed;
     (mean / i.cp).def("pairs", Dim::ONE, "pairs of a PE: a mean layer, divided over cp")
 }
 
 /// The row at position p sees min(p + 1, window) tokens; the new rows are the last ones.
-fn visible_pairs<N: Num>(l: &Layer<'_, N>, window: N) -> N {
-    let (i, sh) = (l.i, l.sh);
+fn visible_pairs<N: Num>(i: &Inputs<N>, sh: &Shards<N>, window: N) -> N {
     let (one, half) = (N::lit(1.0), N::lit(0.5));
     let first = i.s - sh.t_total;
     // Rows that see less than the window.
@@ -28,24 +28,10 @@ fn visible_pairs<N: Num>(l: &Layer<'_, N>, window: N) -> N {
     growing * first + half * growing * (growing + one) + (sh.t_total - growing) * window
 }
 
-/// Tokens of context whose K and V a PE keeps, of a mean layer.
-#[inline(always)]
-pub fn tokens_kept<N: Num>(i: &crate::inputs::Inputs<N>, o: crate::options::Options, s_local: N) -> N {
-    if !o.has(Opt::Causal) {
-        return s_local;
-    }
-    let windowed = s_local.min(i.window.div_ceil(i.cp));
-    ((N::lit(1.0) - i.windowed) * s_local + i.windowed * windowed).def(
-        "tokens_kept",
-        Dim::ONE,
-        "context tokens of a mean layer: a windowed one keeps its window",
-    )
-}
-
 /// Elementwise operations of the softmax: a maximum, a difference, an exponential, a sum.
 #[inline(always)]
 pub(super) fn softmax_ops<N: Num>(l: &Layer<'_, N>) -> N {
-    l.i.b * pairs(l) * l.sh.hq_work * (N::lit(3.0) + l.i.exp_ops)
+    l.i.b * l.pairs * l.sh.hq_work * (N::lit(3.0) + l.i.exp_ops)
 }
 
 /// SA: products, softmax and the reading of K and V at once; the longest counts.
@@ -53,14 +39,14 @@ pub(super) fn softmax_ops<N: Num>(l: &Layer<'_, N>) -> N {
 pub(super) fn attention<N: Num>(l: &Layer<'_, N>) -> Row<N> {
     let (i, sh) = (l.i, l.sh);
     let id = StageId::Sa;
-    let pairs = pairs(l);
+    let pairs = l.pairs;
     let heads = || N::flop(4.0) * i.b * pairs * i.h * sh.hq_work;
-    let kept = tokens_kept(i, l.o, sh.s_local);
+    let kept = sh.s_kept;
     // Each pass of a ring reads the shard that came.
-    let whole = || passes(l) * i.b * N::lit(2.0) * kept * sh.kh * i.h * i.e;
+    let whole = || passes(i) * i.b * N::lit(2.0) * kept * sh.kh * i.h * i.e;
     let (flops, bytes) = if l.o.has(Opt::Mla) {
         let weights = N::lit(2.0) * i.latent * sh.hq * i.h * i.e;
-        let latent = || passes(l) * i.b * kept * (i.latent + i.rope) * i.e + weights;
+        let latent = || passes(i) * i.b * kept * (i.latent + i.rope) * i.e + weights;
         (N::pick(has_latent(l), || latent_flops(l, pairs), heads), N::pick(has_latent(l), latent, whole))
     } else {
         (heads(), whole())
@@ -69,7 +55,7 @@ pub(super) fn attention<N: Num>(l: &Layer<'_, N>) -> Row<N> {
     let compute_s = if l.o.has(Opt::Shapes) {
         // The query rows of a KV head are one product's rows.
         let shared = i.q_heads / i.kv_heads;
-        let scores = Gemm { rows: sh.t * shared, columns: sh.s_local, depth: i.h };
+        let scores = Gemm { rows: sh.t * shared, columns: kept, depth: i.h };
         (row.compute_s * scores.padding(i)).def_part("SA", "padded", Dim::SECOND)
     } else {
         row.compute_s
@@ -93,7 +79,7 @@ fn latent_flops<N: Num>(l: &Layer<'_, N>, pairs: N) -> N {
     let absorb = two * i.b * rows * i.h * i.latent * N::lit(2.0);
     let inside = two * i.b * pairs * sh.hq * (i.latent + i.latent + i.rope);
     let absorbed = (absorb + inside).def("mla.absorbed", Dim::FLOP, "queries in the space of the latent");
-    let expand = two * i.b * sh.s_local * passes(l) * i.latent * sh.hq * i.h * N::lit(2.0);
+    let expand = two * i.b * sh.s_local * passes(i) * i.latent * sh.hq * i.h * N::lit(2.0);
     let apart = two * i.b * pairs * sh.hq * (i.h + i.h + i.rope);
     let naive = (expand + apart).def("mla.naive", Dim::FLOP, "K and V of every head, made anew");
     absorbed.min(naive)

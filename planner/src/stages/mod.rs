@@ -9,7 +9,6 @@ mod fused;
 mod row;
 mod whole;
 
-pub use fused::tokens_kept;
 pub use row::{Bound, Gemm, Part, Row, Rows, StageId};
 
 use crate::formula::{Dim, Num};
@@ -26,6 +25,8 @@ pub struct Layer<'a, N: Num> {
     pub placed: &'a Placed<N>,
     pub groups: Groups<N>,
     pub sh: &'a Shards<N>,
+    /// Query-key pairs of a request, on one PE.
+    pub pairs: N,
     /// Products that a PE sustains.
     pub flop_per_s: N,
 }
@@ -34,7 +35,7 @@ pub struct Layer<'a, N: Num> {
 #[inline(always)]
 pub fn stages<N: Num>(i: &Inputs<N>, o: Options, placed: &Placed<N>, sh: &Shards<N>) -> Rows<N> {
     let flop_per_s = (i.peak * i.u).def("F", Dim::FLOP_PER_S, "products that a PE sustains");
-    let layer = Layer { i, o, placed, groups: groups(i, placed), sh, flop_per_s };
+    let layer = Layer { i, o, placed, groups: groups(i, placed), sh, pairs: fused::pairs(i, sh, o), flop_per_s };
     let mut rows = Rows::new();
     attention::push(&layer, &mut rows);
     ffn::push(&layer, &mut rows);

@@ -73,6 +73,14 @@ impl StageId {
     }
 }
 
+impl StageId {
+    /// What it reads from HBM are weights, known before the stage starts.
+    pub const fn reads_weights(self) -> bool {
+        use StageId::{F2, F3, F5, Lm, S2, S3, S10};
+        matches!(self, S2 | S3 | S10 | F2 | F3 | F5 | Lm)
+    }
+}
+
 /// What a stage waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bound {

@@ -2,6 +2,7 @@
 
 use super::support::{count, golden, list, model, phase, same, same_keyed, text};
 use serde_json::{Value, json};
+use tilewright_planner::cost::CostModel;
 use tilewright_planner::hardware::{Depth, Query, search};
 use tilewright_planner::machine::Machine;
 use tilewright_planner::options::Options;
@@ -24,6 +25,7 @@ fn best_point_frontier_and_sensitivity_of_64_searches() {
             work: Work { parts, ..Work::new(phase(text(run, "mode")), count(run, "s_kv_tokens")) },
             b: count(run, "b_requests"),
             depth,
+            cost: CostModel::ASSUMED,
             options: Options::BASELINE,
         });
         same(&what, &run["hw_candidates"], &json!(found.candidates));

@@ -23,7 +23,7 @@ fn what_is_held_twice_and_what_to_change() {
     for case in cases {
         let (inputs, step) = of(case);
         let what = format!("{} {}", case["model"], case["topology"]);
-        let found = duplicates(&inputs, &step);
+        let found = duplicates(&inputs, &step, Options::BASELINE);
         let expected = list(case, "duplicates");
         assert_eq!(expected.len(), found.len(), "{what}: {found:?}");
         for (golden, d) in expected.iter().zip(found) {
