@@ -4,7 +4,7 @@
 //! From the bottom: `formula` is what formulas are written in; `model`, `machine` and `topology` are what a user gives, as
 //! types that are checked once; `inputs` is all of it as numbers. The formulas: `placement` and `shards` (who does what),
 //! `stages` (a layer), `memory`, `step` (the whole), `roofline`. The searches: `suggest`, `explore`, `hardware`,
-//! `sensitivity`, with `pareto`. `options` names every departure from the baseline model.
+//! `sensitivity`, with `pareto`. `options` names every departure from the baseline model. `picture` draws, `report` is the page.
 //!
 //! Kept true: nothing here simulates events, reads a clock or knows the simulator. Units: seconds, bytes, floating-point
 //! operations (a multiply-add is two); GB is 1e9 bytes.
@@ -24,8 +24,10 @@ pub mod memory;
 pub mod model;
 pub mod options;
 pub mod pareto;
+pub mod picture;
 pub mod placement;
 pub mod replication;
+pub mod report;
 pub mod roofline;
 pub mod sensitivity;
 pub mod shapes;

@@ -63,6 +63,9 @@ impl Asked {
         }
         Ok(Inputs::new(&self.model, &self.machine, &self.topology, &self.work))
     }
+    pub fn machine_name(&self) -> &str {
+        &self.machine_name
+    }
     /// What a result says of itself.
     pub fn facts(&self) -> Facts {
         let mut facts = vec![

@@ -3,6 +3,7 @@
 
 mod answer;
 mod asked;
+mod check;
 mod explain;
 mod explore;
 mod fanout;
@@ -11,6 +12,7 @@ mod flags;
 mod hardware;
 mod memory;
 mod models;
+mod report;
 mod roofline;
 mod size;
 mod spec;
@@ -39,7 +41,7 @@ trait Query: Sync {
     fn answer(&self, asked: &Asked, matches: &ArgMatches) -> Result<Answer, Diagnostics>;
 }
 
-const QUERIES: [&dyn Query; 11] = [
+const QUERIES: [&dyn Query; 14] = [
     &stages::Stages,
     &memory::Memory,
     &suggest::Suggest,
@@ -51,6 +53,9 @@ const QUERIES: [&dyn Query; 11] = [
     &spec::SpecSearch,
     &models::Models,
     &explain::Explain,
+    &report::Report,
+    &report::Picture,
+    &check::Check,
 ];
 
 pub struct Plan;

@@ -23,16 +23,20 @@ pub fn measure(point: &Point, plan: &Plan) -> Result<Timing, Diagnostics> {
     if let Inputs::Random { .. } = plan.inputs {
         check_values(&point.instance, case.as_mut())?;
     }
-    let machine = machine(point, plan);
+    timed(case.as_mut(), &machine(point, plan), point.users, point.cubes)
+}
+
+/// Times `users` launches of a case at once, each on `cubes` cubes of its own.
+///
+/// # Errors
+/// The launch contract, or what went wrong in the run.
+pub fn timed(case: &mut dyn Case, machine: &Machine, users: usize, cubes: usize) -> Result<Timing, Diagnostics> {
     let ready = case.launch()?.ready()?;
     let module = passes::for_timing(&ready.module);
-    let starts = machine.user_starts(point.users, point.cubes);
-    let users = (0..).zip(starts).map(|(user, start)| User {
-        first_cube: user * point.cubes,
-        start,
-        ..User::alone(&module, &ready)
-    });
-    time(&machine, &users.collect::<Vec<_>>(), Limits::default())
+    let starts = machine.user_starts(users, cubes);
+    let users =
+        (0..).zip(starts).map(|(user, start)| User { first_cube: user * cubes, start, ..User::alone(&module, &ready) });
+    time(machine, &users.collect::<Vec<_>>(), Limits::default())
 }
 
 /// The sweep's machine, with the point's way to issue products.

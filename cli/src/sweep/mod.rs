@@ -7,7 +7,7 @@ mod decode_models;
 mod decode_streaming;
 mod golden;
 mod long_decode;
-mod measure;
+pub mod measure;
 mod plan;
 mod run;
 mod short;

@@ -9,6 +9,7 @@ mod limits;
 mod outputs;
 mod pages;
 mod plan;
+mod plan_files;
 mod probe;
 mod ptxas;
 mod readme;

@@ -11,8 +11,8 @@ mod print;
 mod units;
 
 pub use graph::{Cond, Definition, Expr, Graph, Input};
-pub use js::javascript;
-pub use print::{Substituted, formula_text, substituted};
+pub use js::{Output, javascript};
+pub use print::{Substituted, formula_template, formula_text, substituted};
 pub use units::Dim;
 
 use std::ops::{Add, Div, Mul, Sub};

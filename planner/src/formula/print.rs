@@ -16,15 +16,20 @@ pub struct Substituted {
 
 /// `2 * B * T * d`.
 pub fn formula_text(graph: &Graph, of: &Definition) -> String {
-    Printer { graph, values: None }.expr(of.value, 0)
+    Printer { graph, values: None, marked: false }.expr(of.value, 0)
+}
+
+/// As [`formula_text`], each name in braces, so that it can be replaced by a number: `2 * {B} * {T}`.
+pub fn formula_template(graph: &Graph, of: &Definition) -> String {
+    Printer { graph, values: None, marked: true }.expr(of.value, 0)
 }
 
 /// Every definition with the numbers of these inputs; of a choice, only the arm that holds.
 pub fn substituted(graph: &Graph, inputs: &[f64]) -> Vec<Substituted> {
     let values = graph.node_values(inputs);
     let print = |d: &Definition| {
-        let chosen = Printer { graph, values: Some((&values, Show::Names)) };
-        let numbers = Printer { graph, values: Some((&values, Show::Numbers)) };
+        let chosen = Printer { graph, values: Some((&values, Show::Names)), marked: false };
+        let numbers = Printer { graph, values: Some((&values, Show::Numbers)), marked: false };
         Substituted {
             name: d.name.clone(),
             formula: chosen.expr(d.value, 0),
@@ -47,6 +52,8 @@ struct Printer<'a> {
     graph: &'a Graph,
     /// The values of all nodes, where choices are decided.
     values: Option<(&'a [f64], Show)>,
+    /// Names are in braces.
+    marked: bool,
 }
 
 impl Printer<'_> {
@@ -77,12 +84,15 @@ impl Printer<'_> {
     fn leaf(&self, id: Expr, name: &str) -> String {
         match self.values {
             Some((values, Show::Numbers)) => number(values[Graph::index(id)]),
-            _ => name.to_string(),
+            _ => self.name(name),
         }
+    }
+    fn name(&self, name: &str) -> String {
+        if self.marked { format!("{{{name}}}") } else { name.to_string() }
     }
     fn condition(&self, id: Cond) -> String {
         match self.graph.condition(id) {
-            Node::Input(at) => self.graph.inputs[at as usize].name.to_string(),
+            Node::Input(at) => self.name(self.graph.inputs[at as usize].name),
             Node::True(yes) => yes.to_string(),
             Node::Compare(Compare::Less, a, b) => format!("{} < {}", self.expr(a, 1), self.expr(b, 1)),
             Node::Compare(Compare::LessOrEqual, a, b) => format!("{} <= {}", self.expr(a, 1), self.expr(b, 1)),

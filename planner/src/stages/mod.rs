@@ -9,7 +9,7 @@ mod fused;
 mod row;
 mod whole;
 
-pub use row::{Bound, Gemm, Part, Row, Rows, StageId};
+pub use row::{Bound, BoundRule, Gemm, Part, Row, Rows, StageId};
 
 use crate::formula::{Dim, Num};
 use crate::inputs::Inputs;
