@@ -62,12 +62,14 @@ fn kv_heads(i: &Inputs<f64>, rank: f64) -> String {
         let edge = |r: f64| (r * i.kv_heads / i.tp + 0.5).floor();
         return span("KV", edge(rank), edge(rank + 1.0));
     }
-    let q = (i.tp / i.kv_heads).floor().max(1.0);
-    let head = (rank / q).floor().min(i.kv_heads - 1.0);
-    if i.kv_split {
-        format!("KV {head}, part {} of {q}", rank - head * q + 1.0)
-    } else {
-        format!("KV {head}, one of {q}")
+    // The ranks of a head follow each other; where they do not divide, some heads have one more.
+    let head = (rank * i.kv_heads / i.tp).floor();
+    let first = |head: f64| (head * i.tp / i.kv_heads).ceil();
+    let ranks = first(head + 1.0) - first(head);
+    match (ranks > 1.0, i.kv_split) {
+        (false, _) => format!("KV {head}"),
+        (true, true) => format!("KV {head}, part {} of {ranks}", rank - first(head) + 1.0),
+        (true, false) => format!("KV {head}, one of {ranks}"),
     }
 }
 

@@ -73,7 +73,11 @@ pub fn topology(i: &Inputs<f64>, step: &Step<f64>, packing: Packing, width: f64)
     let layout = Layout::of(i);
     let sips = step.placed.sips_used as usize;
     let shown = sips.min(SHOWN);
-    let most = if width < 500.0 { 2 } else { 4 };
+    let most = match width {
+        w if w < 400.0 => 2,
+        w if w < 500.0 => 3,
+        _ => 4,
+    };
     let columns = (1..most).find(|c| c * c >= shown).unwrap_or(most);
     let side = ((width - 24.0) / columns as f64 - 20.0).min(340.0);
     let by_cp = i.cp > 1.0;

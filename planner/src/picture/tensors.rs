@@ -116,5 +116,6 @@ fn draw(scene: &mut Scene, i: &Inputs<f64>, cut: &Cut, [x, y]: [f64; 2], room: f
         (false, true) => format!("{} in columns", cut.column_parts),
         (true, true) => format!("{} × {}", cut.row_parts, cut.column_parts),
     };
-    scene.text([x, y + 122.0], "start", "t2 small", format!("{parts}; this PE {size}"));
+    scene.text([x, y + 119.0], "start", "t2 small", parts);
+    scene.text([x, y + 132.0], "start", "t2 small", format!("this PE {size}"));
 }

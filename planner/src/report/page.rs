@@ -239,7 +239,7 @@ fn stage_table() -> Markup {
                 caption { "Per PE and layer. A stage's button shows its formulas with the numbers in them." }
                 thead {
                     tr {
-                        @for head in ["Stage", "", "Waits for", "Compute", "HBM", "Links", "Counts", "FLOP", "HBM bytes", "Link bytes"] {
+                        @for head in ["Stage", "", "Waits for", "Compute", "HBM", "Links", "Visible", "FLOP", "by HBM", "by links"] {
                             th scope="col" { (head) }
                         }
                     }

@@ -51,7 +51,10 @@ const CONTROLS = `(values) => {
   for (const [id, value] of Object.entries(values)) {
     const control = document.getElementById(id);
     if (control.type === "checkbox") control.checked = value;
-    else if (control.tagName === "SELECT") control.selectedIndex = [...control.options].findIndex((o) => o.text === value);
+    else if (control.tagName === "SELECT") {
+      control.selectedIndex = [...control.options].findIndex((o) => o.text === value);
+      if (control.selectedIndex < 0) throw new Error(id + " has no " + value);
+    }
     else control.value = value;
     control.dispatchEvent(new Event("input", { bubbles: true }));
     control.dispatchEvent(new Event("change", { bubbles: true }));

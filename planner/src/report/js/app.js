@@ -7,7 +7,7 @@
   let method = 0;
   /** Pictures that a search fills, and how long they wait for the reader to stop turning. */
   const SLOW = new Set(["pareto", "joint"]);
-  const FLOPS = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
+  const METRIC = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
   const visible = new Set();
   const stale = new Set();
   const open = new Set();
@@ -85,9 +85,9 @@
     const worst = rows.reduce((a, b) => (b.visible_s > a.visible_s ? b : a));
     const shown = [
       ["latency_s", x.decode ? "A token (TPOT)" : "First token (TTFT)", time(s.latency_s), ""],
-      ["throughput_tok_per_s", "Throughput", three(s.throughput_tok_per_s), "tokens/s"],
+      ["throughput_tok_per_s", "Throughput", scaled(s.throughput_tok_per_s, METRIC), "tokens/s"],
       ["used_bytes", "Held by a PE", bytes(s.used_bytes), `of ${bytes(s.budget_bytes)}`],
-      ["total_pes", "PEs", count(s.total_pes), `${count(s.cubes_used)} cubes, ${count(s.sips_used)} SIPs`],
+      ["total_pes", "PEs", String(s.total_pes), `${s.cubes_used} cubes, ${s.sips_used} SIPs`],
       ["efficiency", "Efficiency", `${three(s.efficiency * 100)} %`, ""],
     ];
     byId("figures").replaceChildren(...shown.map(([key, name, text, rest]) => {
@@ -107,7 +107,7 @@
     const rows = stageRows(s, DATA.methods[method].stages);
     const values = open.size > 0 ? { ...f.explain(x), ...x } : {};
     byId("stages").tBodies[0].innerHTML = rows.map((r) => {
-      const cells = [time(r.compute_s), time(r.memory_s), time(r.comm_s), time(r.visible_s), scaled(r.flops, FLOPS), bytes(r.mem_bytes), bytes(r.comm_bytes)];
+      const cells = [time(r.compute_s), time(r.memory_s), time(r.comm_s), time(r.visible_s), scaled(r.flops, METRIC), bytes(r.mem_bytes), bytes(r.comm_bytes)];
       const isOpen = open.has(r.id);
       const row = `<tr><td><button type="button" aria-expanded="${isOpen}" data-stage="${r.id}">${r.id}</button></td><td>${escaped(r.what)}</td>` +
         `<td><span class="dot ${r.bound}"></span>${r.bound}</td>${cells.map((c) => `<td>${c}</td>`).join("")}</tr>`;

@@ -25,7 +25,7 @@ function drawSips(x, s, blocks, width) {
   const layout = sipLayout(x);
   const sips = s.sips_used;
   const shown = Math.min(sips, 16);
-  const columns = columnsOf(shown, width < 500 ? 2 : 4);
+  const columns = columnsOf(shown, width < 400 ? 2 : width < 500 ? 3 : 4);
   const side = Math.min((width - 24) / columns - 20, 340);
   const byCp = x.cp > 1;
   const corner = (n) => {
@@ -185,9 +185,11 @@ function kvHeads(x, rank) {
     const edge = (r) => Math.floor((r * x.Hk) / x.tp + 0.5);
     return headSpan("KV", edge(rank), edge(rank + 1));
   }
-  const q = Math.max(Math.floor(x.tp / x.Hk), 1);
-  const head = Math.min(Math.floor(rank / q), x.Hk - 1);
-  return x.kv_split ? `KV ${head}, part ${rank - head * q + 1} of ${q}` : `KV ${head}, one of ${q}`;
+  const head = Math.floor((rank * x.Hk) / x.tp);
+  const first = (h) => Math.ceil((h * x.tp) / x.Hk);
+  const ranks = first(head + 1) - first(head);
+  if (ranks <= 1) return `KV ${head}`;
+  return x.kv_split ? `KV ${head}, part ${rank - first(head) + 1} of ${ranks}` : `KV ${head}, one of ${ranks}`;
 }
 function headSpan(what, first, end) {
   if (end - first <= 0) return `${what} none`;
@@ -290,7 +292,8 @@ function drawTensor(scene, x, cut, [left, y], room) {
   }
   const [r, c] = [cut.rowParts > 1, cut.columnParts > 1];
   const parts = r && c ? `${cut.rowParts} × ${cut.columnParts}` : r ? `${cut.rowParts} in rows` : c ? `${cut.columnParts} in columns` : "whole";
-  scene.text([left, y + 122], "start", "t2 small", `${parts}; this PE ${bytes(cut.own[0] * cut.own[1] * x.e)}`);
+  scene.text([left, y + 119], "start", "t2 small", parts);
+  scene.text([left, y + 132], "start", "t2 small", `this PE ${bytes(cut.own[0] * cut.own[1] * x.e)}`);
 }
 
 /** The stages of a step that are present, with what each waits for. */
