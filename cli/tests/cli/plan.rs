@@ -1,6 +1,6 @@
 //! `plan`: figures of the golden files through the command line, the keys of its JSON, and what it explains.
 
-use super::support::{tilewright, tilewright_at_root};
+use super::support::{temp_dir, tilewright, tilewright_in};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -132,9 +132,11 @@ fn every_command_of_the_page_runs() {
     let page = include_str!("../../../docs/planner.md");
     let commands: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("tilewright plan ")).collect();
     assert!(commands.len() >= 10, "{commands:?}");
+    // Some write files.
+    let dir = temp_dir("plan-page");
     for command in commands {
         let command = command.split('#').next().expect("the command").trim();
-        let run = tilewright_at_root(&format!("plan {command}"));
+        let run = tilewright_in(&dir, &format!("plan {command}"));
         assert!(run.code == 0 && !run.out.is_empty(), "{command}: {}", run.err);
     }
 }

@@ -26,7 +26,7 @@ fn pictures_are_files_of_the_kind_that_their_name_says() {
     let refused = [
         ("--view pipelin", "error[TW-E0707]"),
         ("--out a.gif", "error[TW-E0707]"),
-        ("--width 20", "error[TW-E0713]"),
+        ("--width 20", "error[TW-E0712]"),
         ("--out nowhere/a.svg", "error[TW-E0804]"),
     ];
     for (flags, code) in refused {

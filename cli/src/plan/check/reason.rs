@@ -2,16 +2,17 @@
 
 use super::Part;
 use tilewright_sim::engine::{Class, Engine};
+use tilewright_sim::machine::Machine;
 use tilewright_sim::timing::Timing;
 
 /// Loads and products that together fill so much of the time take turns.
 const IN_TURNS: f64 = 95.0;
 
-pub fn reason(part: Part, t: &Timing) -> String {
+pub fn reason(part: Part, t: &Timing, machine: &Machine) -> String {
     match part {
         Part::Merge => merge(t),
         Part::Prefill => prefill(t),
-        Part::Core | Part::Whole => core(t),
+        Part::Core | Part::Whole => core(t, machine),
     }
 }
 
@@ -22,7 +23,7 @@ fn share(t: &Timing, engine: Engine, class: Class) -> f64 {
 fn merge(t: &Timing) -> String {
     format!(
         "The kernels pass partial results from PE to PE and merge them one after another on the vector engine; the closed form \
-         prices a sum over the ranks that overlaps nothing and computes nothing. CPUs wait for messages {:.0} % of the launch.",
+         prices a sum over the ranks at the rates of links. CPUs wait for messages {:.0} % of the launch.",
         share(t, Engine::Cpu, Class::WaitLink)
     )
 }
@@ -38,12 +39,16 @@ fn prefill(t: &Timing) -> String {
     )
 }
 
-fn core(t: &Timing) -> String {
+fn core(t: &Timing, machine: &Machine) -> String {
     let (loads, products) = (share(t, Engine::Dma, Class::Busy), share(t, Engine::Gemm, Class::Busy));
     if loads + products > IN_TURNS {
+        let kib = |bytes: u64| bytes / 1024;
+        let held = t.pes.iter().map(|pe| pe.scratch_peak.0).max().unwrap_or(0);
         return format!(
-            "Loads ({loads:.0} % of the time) and products ({products:.0} %) take turns, as the tile at work and the next one do \
-             not both fit on the chip; in the closed form HBM never waits."
+            "Loads ({loads:.0} % of the time) and products ({products:.0} %) take turns; in the closed form HBM never waits. A PE \
+             holds up to {} of {} KiB on the chip.",
+            kib(held),
+            kib(machine.scratch.capacity.0)
         );
     }
     let waits = [
