@@ -82,7 +82,10 @@
 
   function figures({ s }) {
     const rows = stageRows(s, DATA.methods[method].stages);
-    const worst = rows.reduce((a, b) => (b.visible_s > a.visible_s ? b : a));
+    // A stage of a layer counts once a layer, the others once a step.
+    const total = (row) => row.visible_s * (row.part === "step" ? 1 : x.L);
+    const worst = rows.reduce((a, b) => (total(b) > total(a) ? b : a));
+    const whole = rows.reduce((sum, row) => sum + total(row), 0);
     const shown = [
       ["latency_s", x.decode ? "A token (TPOT)" : "First token (TTFT)", time(s.latency_s), ""],
       ["throughput_tok_per_s", "Throughput", scaled(s.throughput_tok_per_s, METRIC), "tokens/s"],
@@ -99,8 +102,7 @@
     const verdict = fits && placed ? '<span class="good">It fits.</span>'
       : !fits ? `<span class="bad">It does not fit:</span> ${bytes(s.used_bytes - s.budget_bytes)} too much on each PE.`
       : `<span class="bad">No cube has so many PEs:</span> ${s.intra_cube_pes} ranks are placed on ${x.pes_per_cube}.`;
-    const whole = s.attention_visible_s + s.ffn_visible_s;
-    byId("verdict").innerHTML = `${verdict} The longest stage is ${worst.id} (${escaped(worst.what)}), ${three((worst.visible_s / whole) * 100)} % of a layer, and waits for ${worst.bound}.`;
+    byId("verdict").innerHTML = `${verdict} The longest stage is ${worst.id} (${escaped(worst.what)}), ${three((total(worst) / whole) * 100)} % of all, and waits for ${worst.bound}.`;
   }
 
   function stages({ s, f }) {
