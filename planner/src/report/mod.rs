@@ -40,6 +40,7 @@ impl Report<'_> {
             include_str!("js/plot.js"),
             include_str!("js/deployment.js"),
             include_str!("js/charts.js"),
+            include_str!("js/sizing.js"),
         ];
         format!("\"use strict\";\n{}{}", data::script(self), pictures.concat())
     }

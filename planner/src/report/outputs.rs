@@ -76,6 +76,7 @@ pub fn of_score<N: Num>(s: &Step<N>) -> Outputs<N> {
         ("total_pes".into(), Output::Number(s.placed.total_pes)),
         ("efficiency".into(), Output::Number(s.efficiency)),
         ("hbm_utilization".into(), Output::Number(s.hbm_utilization)),
+        ("kv_bytes".into(), Output::Number(s.memory.kv_bytes)),
         ("over_budget".into(), Output::Truth(s.memory.over_budget)),
         ("placement_valid".into(), Output::Truth(s.placed.valid)),
     ]

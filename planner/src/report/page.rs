@@ -227,7 +227,23 @@ fn results() -> Markup {
                     @if view == "pipeline" { (stage_table()) }
                     @if view == "pareto" { div #best {} }
                 }
+                @if view == "knobs" { (sizing()) }
             }
+        }
+    }
+}
+
+/// Users and a goal; the context is that of the knobs.
+fn sizing() -> Markup {
+    html! {
+        section.card.wide #sizing {
+            h2 { "Size a service" }
+            p.tools {
+                label { "Users " input #z-users type="number" min="1" max="1000000000000" step="1" value="500"; }
+                " "
+                label { "a token within " input #z-goal type="number" min="0.001" max="1000000" step="any" value="100"; " ms" }
+            }
+            p #size aria-live="polite" {}
         }
     }
 }

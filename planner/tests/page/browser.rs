@@ -109,6 +109,8 @@ fn the_page_fits_a_desk_and_a_phone_and_obeys_keys() {
         json!({"evaluate": "document.querySelector('tr.formulas p').textContent"}),
         pictures,
         json!({"evaluate": "document.querySelectorAll('.canvas').length"}),
+        json!({"evaluate": "document.getElementById('verdict').textContent"}),
+        json!({"evaluate": "document.getElementById('size').dataset.pes"}),
         json!({"size": [390, 844, true]}),
         overflow,
     ];
@@ -121,5 +123,10 @@ fn the_page_fits_a_desk_and_a_phone_and_obeys_keys() {
     let formula = results[14].as_str().expect("a formula");
     assert!(formula.starts_with("S1.") && formula.contains("= "), "{formula}");
     assert_eq!(results[15], results[16], "every picture is drawn when it comes into sight");
-    assert_eq!(results[18], json!(0), "wider than a phone");
+    let verdict = results[17].as_str().expect("a sentence");
+    let share = verdict.split(", ").nth(1).and_then(|s| s.split(' ').next()).and_then(|s| s.parse::<f64>().ok());
+    assert!(share.is_some_and(|percent| percent > 0.0 && percent <= 100.0), "{verdict}");
+    let pes = results[18].as_str().and_then(|n| n.parse::<u64>().ok());
+    assert!(pes.is_some_and(|n| n > 0), "{:?}", results[18]);
+    assert_eq!(results[20], json!(0), "wider than a phone");
 }

@@ -5,11 +5,12 @@ use crate::support::{file, number, program, run, same, skipped};
 use serde_json::{Map, Value, json};
 use tilewright_planner::machine::Machine;
 use tilewright_planner::model::named;
-use tilewright_planner::options::Options;
+use tilewright_planner::options::{Opt, Options};
 use tilewright_planner::picture::{Subject, VIEWS};
 use tilewright_planner::report::Report;
 use tilewright_planner::report::outputs::{of_roofline, of_score, of_step};
 use tilewright_planner::roofline::roofline;
+use tilewright_planner::size::{Demand, Sizing, size, size_sharded};
 use tilewright_planner::step;
 use tilewright_planner::topology::{Phase, Topology, Work};
 
@@ -102,6 +103,48 @@ fn the_page_draws_the_pictures_of_the_planner() {
             assert_eq!(rust, js, "picture {n}, {name}");
             let height = found["height"].as_f64().expect("a height");
             assert!((height - scene.height).abs() < 1e-6, "picture {n}, {name}: {height} and {}", scene.height);
+        }
+    }
+}
+
+#[test]
+fn the_page_sizes_services_as_the_planner_does() {
+    if program(&["node"]).is_none() {
+        return skipped("sizing on the page", "node is not installed");
+    }
+    let machine = Machine::default();
+    let mut cases = Vec::new();
+    let mut found = Vec::new();
+    for (name, context) in [("Llama 3 8B", 4096), ("Llama 3.1 70B", 32768), ("Mixtral 8x7B", 8192)] {
+        for (users, tpot_goal_s) in [(1, 0.05), (500, 0.1), (100_000, 0.02), (8, 1e-6)] {
+            for (method, o) in methods().into_iter().enumerate() {
+                let model = named(name).expect("a preset");
+                let s = Subject::new(&model, &machine, Topology::default(), Work::new(Phase::Decode, context), o);
+                cases.push(json!({"method": method, "x": inputs(&s), "users": users, "goal": tpot_goal_s}));
+                let demand = Demand { users, context, tpot_goal_s };
+                found.push(if o.has(Opt::Sizing) {
+                    match size_sharded(&model, &machine, &demand, o) {
+                        Sizing::Found(x) => Ok((x.total_pes, x.topology.b, x.binding.name())),
+                        Sizing::Unreachable(fastest) => Err(fastest.map(|(_, s)| s)),
+                    }
+                } else {
+                    let x = size(&model, &machine, &demand);
+                    Ok((x.total_pes, x.users_per_replica, x.binding.name()))
+                });
+            }
+        }
+    }
+    let cases = file("page-sizing.json", &json!(cases).to_string());
+    let page = run("sizing.js", &[&script(), &cases]);
+    for (n, found) in found.iter().enumerate() {
+        let page = &page[n];
+        match found {
+            Ok((pes, users, binding)) => assert_eq!(
+                [&page["total_pes"], &page["users"], &page["binding"]],
+                [&json!(pes.to_string()), &json!(users.to_string()), &json!(binding)],
+                "case {n}"
+            ),
+            Err(fastest) => same("fastest", fastest.expect("something fits"), number(&page["fastest_s"])),
         }
     }
 }

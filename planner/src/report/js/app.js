@@ -60,6 +60,7 @@
     timer = setTimeout(drawSlow, 200);
   }
   function drawSlow() {
+    sizing();
     for (const view of SLOW) {
       if (visible.has(view) && stale.has(view)) draw(document.querySelector(`.canvas[data-view=${view}]`), subject(x, method));
     }
@@ -78,6 +79,24 @@
     canvas.innerHTML = `<svg class="picture" viewBox="0 0 ${px(scene.width)} ${px(scene.height)}" role="img" aria-label="${escaped(scene.title)}">${scene.body()}</svg>`;
     canvas.classList.remove("waiting");
     stale.delete(view);
+  }
+
+  /** What serves so many users, each with the context of the knobs. */
+  function sizing() {
+    const [users, goal] = [byId("z-users"), byId("z-goal")];
+    if (![users, goal].every((input) => input.checkValidity() && input.value !== "")) return;
+    const found = sizeService(subject(x, method), Number(users.value), Number(goal.value) / 1000);
+    const out = byId("size");
+    out.dataset.pes = found.total_pes ?? "";
+    if (found.total_pes === undefined) {
+      out.textContent = found.fastest_s === null ? "No deployment of the grid fits this model."
+        : `No deployment is that fast: the fastest that fits takes ${time(found.fastest_s)} a token.`;
+      return;
+    }
+    const t = found.topology;
+    const shape = t ? `CP ${t.cp}, TP ${t.tp}, PP ${t.pp}` : "one PE for time, as many as its bytes need";
+    out.textContent = `${found.total_pes} PEs: ${found.replicas} replicas (${shape}) of ${found.users} users each, a token in ` +
+      `${time(found.tpot_s)}. What makes it so large: ${found.binding}.`;
   }
 
   function figures({ s }) {
@@ -195,6 +214,8 @@
     refuse("");
     changed();
   });
+
+  for (const id of ["z-users", "z-goal"]) byId(id).addEventListener("input", sizing);
 
   // A picture is drawn when it comes into sight.
   const watcher = new IntersectionObserver((entries) => {
