@@ -6,6 +6,7 @@ mod errors;
 mod gpu;
 mod lines;
 mod plan;
+mod plot;
 mod probe;
 mod sweep;
 

@@ -1,7 +1,9 @@
 //! `decode-batch`: B users decode at once on one SIP, each on cubes of its own.
 
+use super::figures::{Table, figure, over_doublings};
 use super::plan::{Flag, Plan, Point};
 use super::{Column, Study};
+use crate::plot::{Axis, Figure};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
 use tilewright_kernels::attention::Tier;
@@ -65,6 +67,18 @@ impl Study for DecodeBatch {
             t.wall.as_us().into(),
             (users.iter().sum::<f64>() / users.len() as f64).into(),
             (point.users as f64 / t.wall.as_us()).into(),
+        ])
+    }
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+        let of = |what: &str, y: &str, column| {
+            let curves = table.curves(&["mode"], "B", column);
+            let title = format!("{}, {}: {what} of several users", self.name(), plan.tier.name());
+            let body = over_doublings(curves, Axis::Linear);
+            figure(format!("{}-{}-{what}", self.name(), plan.tier.name()), title, ["users at once", y], body)
+        };
+        Ok(vec![
+            of("throughput", "decode steps per us", "throughput_users_per_us"),
+            of("latency", "latency of all, us", "agg_latency_us"),
         ])
     }
 }

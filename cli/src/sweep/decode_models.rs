@@ -1,9 +1,11 @@
 //! `decode-models`: long-context decode of one KV head of published models, its query heads' number as the number of cubes.
 
+use super::figures::{Table, figure};
 use super::long_decode::PES;
 use super::measure::observed;
 use super::plan::{Flag, Plan, Point};
 use super::{Column, Study};
+use crate::plot::Figure;
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
 use tilewright_kernels::long_decode::Addressing;
@@ -135,6 +137,27 @@ impl Study for DecodeModels {
             (t.sums.gemm.as_ns() + t.sums.math.as_ns() + t.sums.copy.as_ns()).into(),
             (t.sums.dma.as_ns() + t.sums.ipcq.as_ns()).into(),
             (t.sums.dma_tiles.as_ns() + t.sums.gemm_tiles.as_ns() + t.sums.math_tiles.as_ns()).into(),
+        ])
+    }
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+        let name = format!("{}-{}", self.name(), plan.addressing_name());
+        let of = |what: &str, title: &str, y: &str, body| {
+            figure(format!("{name}-{what}"), format!("{name}: {title}"), ["", y], body)
+        };
+        Ok(vec![
+            of(
+                "latency",
+                "one KV head, as many cubes as query heads",
+                "latency, ns",
+                table.bars(&["model"], &["S_kv"], "latency_ns"),
+            ),
+            of(
+                "dispatch",
+                "dispatch of PE 0 in the observed cube",
+                "cycles of issue",
+                table.bars(&["model"], &["S_kv"], "pe_cpu_dispatch_cycles"),
+            ),
+            of("engines", "what works", "share of the wall", table.engines(&["model"], "S_kv")),
         ])
     }
 }

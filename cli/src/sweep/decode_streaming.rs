@@ -1,7 +1,9 @@
 //! `decode-streaming`: one PE alone streams all keys and values of a context through its engines, three command forms.
 
+use super::figures::{Table, figure};
 use super::plan::{Flag, Plan, Point};
 use super::{Column, Study};
+use crate::plot::{Axis, Body, Figure};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
 use tilewright_harness::cli::Cell;
@@ -80,6 +82,27 @@ impl Study for DecodeStreaming {
             tflops.into(),
             (tflops / peak).into(),
             (dma / ns).into(),
+        ])
+    }
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+        let slice = plan.machine.hbm.slice_rate.0 as f64 / 1e9;
+        let limits = vec![(slice, format!("roofline: {slice} GB/s of a slice"))];
+        let curves = table.curves(&["variant"], "s_kv", "achieved_bw_gbs");
+        let body = Body::Curves { curves, x: Axis::Log, y: Axis::Linear, limits };
+        let (name, context) = (self.name(), "context, tokens");
+        Ok(vec![
+            figure(
+                format!("{name}-bandwidth"),
+                format!("{name}: bandwidth of one PE against its roofline"),
+                [context, "keys and values, GB/s"],
+                body,
+            ),
+            figure(
+                format!("{name}-engines"),
+                format!("{name}: what works, at the longest context"),
+                ["", "share of the wall"],
+                table.engines(&["variant"], "s_kv"),
+            ),
         ])
     }
 }

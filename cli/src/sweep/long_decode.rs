@@ -1,8 +1,10 @@
 //! `long-decode`: one KV head's tokens over C cubes of 8 PEs, four command forms ("Case 6" of the published study).
 
+use super::figures::{Table, figure, over_doublings};
 use super::measure::observed;
 use super::plan::{Flag, Plan, Point};
 use super::{Column, Study};
+use crate::plot::{Axis, Figure};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
 use tilewright_kernels::long_decode::Addressing;
@@ -82,5 +84,24 @@ impl Study for LongDecode {
     fn row(&self, point: &Point, _: &Plan, t: &Timing) -> Result<Vec<Cell>, Diagnostics> {
         let (commands, cycles) = observed(t, point.cubes);
         Ok(vec![commands.into(), cycles.into(), t.wall.as_ns().into(), "full".into()])
+    }
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+        let by: &[&str] = if plan.cubes.len() > 1 { &["variant", "C"] } else { &["variant"] };
+        let name = format!("{}-{}", self.name(), plan.addressing_name());
+        let of = |what: &str, title: &str, axes, body| {
+            figure(format!("{name}-{what}"), format!("{name}: {title}"), axes, body)
+        };
+        let curves = |column| over_doublings(table.curves(by, "S_kv", column), Axis::Log);
+        let context = "context, tokens";
+        Ok(vec![
+            of("latency", "latency by command form", [context, "latency, ns"], curves("latency_ns")),
+            of(
+                "dispatch",
+                "dispatch of PE 0 in the root's cube",
+                [context, "cycles of issue"],
+                curves("pe_cpu_dispatch_cycles"),
+            ),
+            of("engines", "what works, at the longest context", ["", "share of the wall"], table.engines(by, "S_kv")),
+        ])
     }
 }

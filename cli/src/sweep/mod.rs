@@ -1,10 +1,11 @@
 //! `sweep NAME`: the published tables. A table is one file with its points and columns ([`Study`]); running, timing,
 //! resuming and checking it is the same for all. `plan.rs`: what the flags ask for. `run.rs`: points in parallel, rows
-//! in order. `measure.rs`: one point. `store.rs`: `--out`. `golden.rs`: `--check`.
+//! in order. `measure.rs`: one point. `store.rs`: `--out`. `golden.rs`: `--check`. `figures.rs`: `--plot`.
 
 mod decode_batch;
 mod decode_models;
 mod decode_streaming;
+mod figures;
 mod golden;
 mod long_decode;
 pub mod measure;
@@ -14,15 +15,18 @@ mod short;
 mod store;
 
 use crate::errors;
+use crate::plot::{self, Figure};
 use clap::ArgMatches;
+use figures::Table;
 use golden::Golden;
 use plan::{Flag, Plan, Point};
 use std::fmt;
 use std::path::PathBuf;
 use store::Store;
 use tilewright_core::diag::Diagnostics;
-use tilewright_harness::cli::{Cell, Command, Common, Context, Failure, Outcome, Sheet};
+use tilewright_harness::cli::{Cell, Command, Common, Context, Failure, Outcome, Sheet, note};
 use tilewright_harness::registry::Kernels;
+use tilewright_sim::engine::{Class, Engine};
 use tilewright_sim::machine::FieldSet;
 use tilewright_sim::timing::Timing;
 
@@ -55,6 +59,11 @@ pub trait Study: Sync {
     /// # Errors
     /// The kernel lacks a parameter that a column needs.
     fn row(&self, point: &Point, plan: &Plan, timing: &Timing) -> Result<Vec<Cell>, Diagnostics>;
+    /// What a report shows of the rows.
+    ///
+    /// # Errors
+    /// What a figure shows beside the rows cannot be computed.
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics>;
 }
 
 /// What a run gives for a row.
@@ -65,7 +74,11 @@ pub struct Measured {
     pub fields: FieldSet,
     /// Of the simulator's events.
     pub event_hash: u64,
+    /// The share of the wall for which each engine works, in order of `Engine::ALL`.
+    pub busy: Busy,
 }
+
+type Busy = [f64; Engine::ALL.len()];
 
 /// What the computed rows of a sweep rest on, together.
 pub struct Basis {
@@ -146,12 +159,15 @@ impl Column {
 pub struct Row {
     pub key: Vec<Cell>,
     pub measured: Result<Vec<Cell>, String>,
+    /// Not kept in files.
+    pub busy: Option<Busy>,
 }
 
 impl Row {
     fn of(point: &Point, measured: &Result<Measured, Diagnostics>) -> Row {
+        let busy = measured.as_ref().ok().map(|m| m.busy);
         let measured = measured.as_ref().map(|m| m.cells.clone()).map_err(reason);
-        Row { key: point.key.clone(), measured }
+        Row { key: point.key.clone(), measured, busy }
     }
     /// The key, as it stands in CSV.
     pub fn name(&self) -> String {
@@ -240,13 +256,19 @@ fn sweep(study: &dyn Study, matches: &ArgMatches, cx: &mut Context<'_>) -> Resul
         Ok(())
     })?;
     sheet.end(&plan.facts(study, &basis))?;
+    if let Some(dir) = matches.get_one::<PathBuf>("plot") {
+        let figures = study.figures(&plan, &Table::new(study.columns(&plan), &rows))?;
+        let files = plot::write_all(dir, &figures)?;
+        note(&format!("plot: {files} files in {}", dir.display()));
+    }
     verdict(&rows, wrong, golden)
 }
 
 fn measured(study: &dyn Study, point: &Point, plan: &Plan) -> Result<Measured, Diagnostics> {
     let timing = measure::measure(point, plan)?;
     let cells = study.row(point, plan, &timing)?;
-    Ok(Measured { cells, fields: timing.fields, event_hash: timing.event_hash })
+    let busy = Engine::ALL.map(|engine| timing.share(engine, Class::Busy));
+    Ok(Measured { cells, fields: timing.fields, event_hash: timing.event_hash, busy })
 }
 
 /// Where a row comes from.

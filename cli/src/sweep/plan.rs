@@ -46,6 +46,7 @@ impl Flag {
 }
 
 /// Everything that decides the figures of a sweep, and how it runs.
+#[derive(Clone)]
 pub struct Plan {
     pub machine: Machine,
     pub kernels: Kernels,
@@ -112,6 +113,7 @@ pub(super) fn args() -> Vec<Arg> {
             .value_parser(value_parser!(u16).range(1..=1024))
             .help("Points at once [default: one per core]"),
         path("out").value_name("FILE").help("Keep the rows in this CSV file too, and take those it already has"),
+        path("plot").value_name("DIR").help("Also draw the rows, as SVG and PNG files in this folder"),
         path("check").value_name("DIR").help("Compare with the golden file in this folder; exit code 4 on a miss"),
     ];
     machine_args().into_iter().chain(output_args()).chain(own).map(|arg| arg.global(true)).collect()
@@ -166,7 +168,7 @@ impl Plan {
             format!("long_decode:form={form},addressing={addressing},s-kv={s_kv},cubes={cubes},{sizes},acc={acc}");
         self.kernels.instance(&word)
     }
-    fn addressing_name(&self) -> &'static str {
+    pub fn addressing_name(&self) -> &'static str {
         ADDRESSING.iter().find(|(_, a)| *a == self.addressing).map_or("", |(name, _)| name)
     }
     pub fn limits(&self) -> Limits {

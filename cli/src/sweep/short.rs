@@ -1,12 +1,15 @@
 //! `short-decode` and `short-prefill`: one user, four mappings of KV heads to cubes, several contexts, three tiers of commands.
 //! Columns as in AHBM.md, sections 8 and 9.
 
-use super::measure::{KIB, MIB, math_count};
+use super::figures::{Bars, Table, figure, over_doublings};
+use super::measure::{KIB, MIB, math_count, measure};
 use super::plan::{Flag, Plan, Point};
 use super::{Column, Study};
+use crate::plot::{Axis, Body, Figure};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
 use tilewright_harness::cli::Cell;
+use tilewright_harness::registry::Inputs;
 use tilewright_kernels::attention::Tier;
 use tilewright_sim::timing::Timing;
 
@@ -143,5 +146,61 @@ impl Study for Short {
             ((cache as u64 * ElemType::F16.bytes()) as f64 / MIB).into(),
         ]);
         Ok(cells)
+    }
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+        let (name, tier) = (self.name(), plan.tier.name());
+        let of = |what: &str, title: &str, axes, body| {
+            figure(format!("{name}-{tier}-{what}"), format!("{name}, {tier}: {title}"), axes, body)
+        };
+        let context = "context, tokens";
+        let curves = |y, axis| over_doublings(table.curves(&["mode"], "S_kv", y), axis);
+        let trade = table.curves(&["S_kv"], "kv_cache_per_cube_mb", "wall_us");
+        Ok(vec![
+            of("latency", "latency by mapping", [context, "latency, us"], curves("wall_us", Axis::Log)),
+            of(
+                "memory",
+                "use of memory bandwidth",
+                [context, "share of the slices"],
+                curves("hbm_bw_util", Axis::Linear),
+            ),
+            of("gemm", "use of the GEMM engines", [context, "share of the wall"], curves("gemm_util", Axis::Linear)),
+            of(
+                "per-cube",
+                "what a cube holds against latency",
+                ["keys and values in a cube, MiB", "latency, us"],
+                over_doublings(trade, Axis::Log),
+            ),
+            of(
+                "engines",
+                "what works, at the longest context",
+                ["", "share of the wall"],
+                table.engines(&["mode"], "S_kv"),
+            ),
+            figure(
+                format!("{name}-tiers"),
+                format!("{name}: tiers at the longest context"),
+                ["", "latency relative to baseline"],
+                self.tiers(plan)?,
+            ),
+        ])
+    }
+}
+
+impl Short {
+    /// Every tier at the longest context, relative to the first.
+    fn tiers(&self, plan: &Plan) -> Result<Body, Diagnostics> {
+        let longest = plan.contexts.iter().copied().max().unwrap_or_default();
+        let (mut bars, mut first) = (Bars::default(), Vec::new());
+        for tier in Tier::ALL {
+            let plan = Plan { tier, contexts: vec![longest], inputs: Inputs::ShapesOnly, ..plan.clone() };
+            for (i, (point, mode)) in self.points(&plan)?.iter().zip(&plan.modes).enumerate() {
+                let wall = measure(point, &plan)?.wall.as_us();
+                if first.len() == i {
+                    first.push(wall);
+                }
+                bars.add(mode.name().to_string(), tier.name().to_string(), wall / first[i]);
+            }
+        }
+        Ok(bars.body())
     }
 }

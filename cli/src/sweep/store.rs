@@ -104,5 +104,5 @@ fn row(record: &csv::StringRecord, columns: &[Column]) -> Row {
     let mut cells = record.iter().take(columns.len()).map(Cell::read);
     let key = cells.by_ref().take(keys).collect();
     let reason = record.get(keys).and_then(|text| text.strip_prefix(FAILED));
-    Row { key, measured: reason.map_or_else(|| Ok(cells.collect()), |r| Err(r.to_string())) }
+    Row { key, measured: reason.map_or_else(|| Ok(cells.collect()), |r| Err(r.to_string())), busy: None }
 }

@@ -120,3 +120,35 @@ fn data_gives_the_same_times_and_checks_values() {
     let (shapes, data) = (tilewright(args), tilewright(&format!("{args} --with-data --acc f16")));
     assert_eq!((data.code, data.out), (0, shapes.out), "{}", data.err);
 }
+#[test]
+fn a_plot_has_every_row_as_svg_and_the_same_picture_as_png() {
+    let dir = support::temp_dir("plots");
+    for (sweep, figures) in [
+        ("short-decode --modes A1,B --s-kv 8192,16384", 6),
+        ("decode-batch --modes A2", 2),
+        ("decode-streaming --s-kv 2048,4096", 2),
+        ("long-decode --s-kv 8192 --cubes 7,8", 3),
+        ("decode-models", 3),
+    ] {
+        let run = tilewright(&format!("sweep {sweep} --csv --quiet --plot \"{}\"", dir.join(sweep).display()));
+        assert_eq!(run.code, 0, "{sweep}: {}", run.err);
+        assert!(run.err.contains(&format!("plot: {} files in ", 2 * figures)), "{sweep}: {}", run.err);
+    }
+    let folder = dir.join("short-decode --modes A1,B --s-kv 8192,16384");
+    let svg = fs::read_to_string(folder.join("short-decode-baseline-latency.svg")).unwrap();
+    // A curve a mode, a dot a row; both names in the legend.
+    assert_eq!((svg.matches("<polyline").count(), svg.matches("<circle").count()), (2, 4), "{svg}");
+    assert!([">A1<", ">B<", ">8K<", ">16K<"].iter().all(|word| svg.contains(word)), "{svg}");
+    let png = fs::read(folder.join("short-decode-baseline-latency.png")).unwrap();
+    assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
+    let side = |at: usize| u32::from_be_bytes([png[at], png[at + 1], png[at + 2], png[at + 3]]);
+    assert_eq!((side(16), side(20)), (2 * 760, 2 * 420));
+    // Tiers that the sweep was not asked for are beside the first, which is 1.
+    let tiers = fs::read_to_string(folder.join("short-decode-tiers.svg")).unwrap();
+    assert!(["baseline", "composite", "composite-fused"].iter().all(|tier| tiers.contains(&format!(">{tier}<"))));
+
+    let file = dir.join("a file");
+    fs::write(&file, "").unwrap();
+    let run = tilewright(&format!("sweep decode-batch --modes A2 --csv --quiet --plot \"{}\"", file.display()));
+    assert!(run.code == 1 && run.err.contains("error[TW-E0804]: cannot write"), "{}", run.err);
+}
