@@ -53,6 +53,14 @@ pub enum Kind {
     Spin,
     /// Warps come to one barrier with different numbers of threads.
     BarrierCount { barrier: u32, expected: u32, found: u32 },
+    /// What an mbarrier does not allow.
+    Mbarrier { address: u64, what: String },
+    /// What a cluster does not allow.
+    Cluster(String),
+    /// Shared memory of a block that does not run, or need not run any more.
+    Absent { block: u32, why: &'static str },
+    /// A bulk copy reads what a thread stored without a fence for the asynchronous proxy.
+    Proxy { address: u64, other: Party },
     /// More instructions than allowed.
     Steps(u64),
     /// More memory than allowed.
@@ -110,6 +118,15 @@ impl fmt::Display for Kind {
             Kind::Spin => write!(f, "every thread that is left waits for a value that nobody writes"),
             Kind::BarrierCount { barrier, expected, found } => {
                 write!(f, "barrier {barrier} is for {expected} threads elsewhere and for {found} here")
+            }
+            Kind::Mbarrier { address, what } => write!(f, "the mbarrier at {address:#x} {what}"),
+            Kind::Cluster(what) => f.write_str(what),
+            Kind::Absent { block, why } => write!(f, "block {block}, whose shared memory this touches, {why}"),
+            Kind::Proxy { address, other } => {
+                write!(
+                    f,
+                    "a bulk copy reads shared memory at {address:#x} with no fence.proxy.async since the store of {other}"
+                )
             }
             Kind::Steps(limit) => write!(f, "more than {limit} instructions"),
             Kind::OutOfMemory { bytes, limit } => write!(f, "{bytes} bytes more than the limit of {limit} bytes"),

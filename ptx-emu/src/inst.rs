@@ -3,6 +3,7 @@
 use crate::alu::convert::Convert;
 use crate::alu::product::Product;
 use crate::alu::{F1, F2, F3, Test};
+use crate::between::Between;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -121,10 +122,15 @@ pub(crate) enum Special {
     MaskGt,
     MaskGe,
     DynamicShared,
+    /// Of the block in its cluster.
+    ClusterRank,
+    ClusterSize,
+    ClusterId,
+    ClusterCount,
 }
 impl Special {
     /// In order of their numbers.
-    pub(crate) const ALL: [Special; 16] = [
+    pub(crate) const ALL: [Special; 20] = [
         Special::TidX,
         Special::NtidX,
         Special::CtaidX,
@@ -141,22 +147,33 @@ impl Special {
         Special::MaskGt,
         Special::MaskGe,
         Special::DynamicShared,
+        Special::ClusterRank,
+        Special::ClusterSize,
+        Special::ClusterId,
+        Special::ClusterCount,
     ];
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Global,
+    /// The block's own.
     Shared,
+    /// That of any block of the cluster, by the address.
+    Cluster,
     Param,
     Const,
     /// By its address.
     Generic,
 }
 impl Space {
+    /// Whether a variable that lies here can be named by an access of that memory.
+    pub(crate) fn holds(self, of: Space) -> bool {
+        self == of || self == Space::Shared && of == Space::Cluster
+    }
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Space::Global => "global",
-            Space::Shared => "shared",
+            Space::Shared | Space::Cluster => "shared",
             Space::Param => "parameter",
             Space::Const => "constant",
             Space::Generic => "generic",
@@ -397,6 +414,7 @@ pub(crate) enum Op {
     Fence {
         wide: bool,
     },
+    Between(Between),
     Bra {
         to: u32,
     },

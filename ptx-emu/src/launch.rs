@@ -1,13 +1,14 @@
 //! All blocks of a launch. Blocks that only load and store run at the same time, and what each did is compared afterwards;
 //! blocks that can see each other (atomics, relaxed accesses) run one after the other, the next when the earlier ones wait.
 
-use crate::exec::{Context, Cta, Random, Turn, World};
+use crate::exec::{Cluster, Context, Random, Turn, World};
 use crate::fault::{Fault, Kind};
-use crate::inst::{Op, Space};
+use crate::inst::{Op, Space, Special, Src};
 use crate::memory::Memory;
 use crate::module::Entry;
 use crate::shadow::Meeting;
 use rayon::prelude::*;
+use std::hash::Hasher;
 
 /// How a kernel is launched.
 #[derive(Clone, Debug)]
@@ -79,11 +80,11 @@ pub fn run(entry: &Entry, launch: &Launch<'_>, memory: &mut Memory, limits: Limi
         Schedule::Random(seed) => Some(seed),
     };
     let cx = Context { entry, launch, memory, threads, steps: limits.steps, races: limits.races, seed };
-    let mut blocks: Vec<u32> = (0..launch.blocks).collect();
+    let mut clusters: Vec<u32> = (0..launch.blocks / entry.cluster).collect();
     if let Some(seed) = seed {
-        Random::new(seed).shuffle(&mut blocks);
+        Random::new(seed).shuffle(&mut clusters);
     }
-    if sees_others(entry) { in_turn(cx, &blocks) } else { at_once(cx, &blocks) }
+    if sees_others(entry) { in_turn(cx, &clusters) } else { at_once(cx, &clusters) }
 }
 
 /// The threads of a block.
@@ -97,6 +98,9 @@ fn check(entry: &Entry, launch: &Launch<'_>) -> Result<u32, Kind> {
     }
     if launch.blocks > MOST_BLOCKS {
         return Err(Kind::Launch(format!("{} blocks, the emulator runs up to {MOST_BLOCKS}", launch.blocks)));
+    }
+    if !launch.blocks.is_multiple_of(entry.cluster) {
+        return Err(Kind::Launch(format!("{} blocks do not make clusters of {}", launch.blocks, entry.cluster)));
     }
     let shared = u64::from(entry.dynamic_at) + u64::from(launch.shared_bytes);
     if shared > entry.shared_limit.into() {
@@ -114,12 +118,12 @@ fn sees_others(entry: &Entry) -> bool {
     })
 }
 
-fn at_once(cx: Context<'_>, blocks: &[u32]) -> Result<Ran, Fault> {
+fn at_once(cx: Context<'_>, clusters: &[u32]) -> Result<Ran, Fault> {
     let (mut ran, mut met) = (Ran::default(), Meeting::default());
-    for blocks in blocks.chunks(TOGETHER) {
+    for clusters in clusters.chunks(TOGETHER) {
         let limit = cx.steps - ran.steps;
         let cx = Context { steps: limit, ..cx };
-        let done: Vec<_> = blocks.par_iter().map(|block| alone(&cx, *block)).collect();
+        let done: Vec<_> = clusters.par_iter().map(|number| alone(&cx, *number)).collect();
         for done in done {
             let (steps, world) = done?;
             ran.steps += steps;
@@ -133,18 +137,53 @@ fn at_once(cx: Context<'_>, blocks: &[u32]) -> Result<Ran, Fault> {
     ran.unchecked = met.unchecked;
     Ok(ran)
 }
-/// A block that sees no other.
-fn alone(cx: &Context<'_>, block: u32) -> Result<(u64, World), Fault> {
-    let (mut cta, mut world) = (Cta::new(cx, block), World::default());
-    let (mut idle, mut changes) = (0, 0);
-    while cta.turn(cx, &mut world, usize::MAX)? != Turn::Done {
-        idle = if world.changes == changes { idle + 1 } else { 0 };
-        changes = world.changes;
-        if idle > IDLE {
-            return Err(cta.spins(cx));
+/// A cluster that sees no other.
+fn alone(cx: &Context<'_>, number: u32) -> Result<(u64, World), Fault> {
+    let (mut cluster, mut world) = (Cluster::new(cx, number), World::default());
+    let (mut idle, mut changes) = (Idle::new(cx), 0);
+    let shares = if cx.entry.cluster == 1 { usize::MAX } else { SHARES };
+    loop {
+        match cluster.turn(cx, &mut world, shares)? {
+            Turn::Done => return Ok((cluster.steps(), world)),
+            Turn::Paused => idle.ends(),
+            Turn::Polls | Turn::Waits if world.changes != changes => idle.ends(),
+            Turn::Polls | Turn::Waits => {
+                if idle.for_ever(std::slice::from_ref(&cluster)) {
+                    return Err(cluster.spins(cx));
+                }
+                world.waited += WAITED;
+            }
         }
+        changes = world.changes;
     }
-    Ok((cta.steps(), world))
+}
+
+/// Rounds in which nothing changes.
+struct Idle {
+    rounds: u32,
+    /// Whether time alone may make somebody go on.
+    clock: bool,
+    before: Option<u64>,
+}
+impl Idle {
+    fn new(cx: &Context<'_>) -> Idle {
+        let reads = |op: &Op| matches!(op, Op::Mov { a: Src::Special(Special::Clock), .. });
+        Idle { rounds: 0, clock: cx.entry.insts.iter().any(|inst| reads(&inst.op)), before: None }
+    }
+    fn ends(&mut self) {
+        (self.rounds, self.before) = (0, None);
+    }
+    /// One more round: whether all that are left have been here before, or have had time enough.
+    fn for_ever(&mut self, left: &[Cluster<'_>]) -> bool {
+        self.rounds += 1;
+        if self.clock {
+            return self.rounds > IDLE;
+        }
+        let mut hasher = rustc_hash::FxHasher::default();
+        left.iter().for_each(|cluster| cluster.hash(&mut hasher));
+        let now = Some(hasher.finish());
+        std::mem::replace(&mut self.before, now) == now || self.rounds > IDLE
+    }
 }
 
 /// Blocks of a seed's order that are on their way together.
@@ -152,16 +191,18 @@ const MIXED: usize = 8;
 /// Shares of warps that each has at a time.
 const SHARES: usize = 16;
 
-fn in_turn(cx: Context<'_>, blocks: &[u32]) -> Result<Ran, Fault> {
+fn in_turn(cx: Context<'_>, clusters: &[u32]) -> Result<Ran, Fault> {
     let mut world = World::default();
     let mut ran = Ran::default();
-    let mut next = blocks.iter();
-    let mut running: Vec<Cta<'_>> = Vec::new();
+    let mut next = clusters.iter();
+    let mut running: Vec<Cluster<'_>> = Vec::new();
     let mut random = cx.seed.map(Random::new);
-    let mut idle = 0;
+    let mut idle = Idle::new(&cx);
     loop {
         if random.is_some() {
-            running.extend(next.by_ref().take(MIXED.saturating_sub(running.len())).map(|block| Cta::new(&cx, *block)));
+            running.extend(
+                next.by_ref().take(MIXED.saturating_sub(running.len())).map(|number| Cluster::new(&cx, *number)),
+            );
         }
         if let Some(random) = &mut random {
             random.shuffle(&mut running);
@@ -185,22 +226,19 @@ fn in_turn(cx: Context<'_>, blocks: &[u32]) -> Result<Ran, Fault> {
             }
         }
         // Whoever waits may wait for a block that has not begun.
-        if !paused && (running.is_empty() || world.changes == before) {
-            match next.next() {
-                Some(block) => running.push(Cta::new(&cx, *block)),
-                None if running.is_empty() => return Ok(ran),
-                None => {
-                    idle += 1;
-                    world.waited += WAITED;
-                }
-            }
-        } else {
-            idle = 0;
+        if paused || !running.is_empty() && world.changes != before {
+            idle.ends();
+            continue;
         }
-        if idle > IDLE
-            && let Some(first) = running.first()
-        {
-            return Err(first.spins(&cx));
+        match next.next() {
+            Some(number) => running.push(Cluster::new(&cx, *number)),
+            None if running.is_empty() => return Ok(ran),
+            None => {
+                if idle.for_ever(&running) {
+                    return Err(running[0].spins(&cx));
+                }
+                world.waited += WAITED;
+            }
         }
     }
 }

@@ -29,11 +29,13 @@
 //! # Ok::<(), tilewright_ptx_emu::Fault>(())
 //! ```
 //!
-//! `text.rs`: statements of the text. `module.rs`: kernels and variables. `decode`: statements to instructions (`inst.rs`).
+//! `text.rs`: statements of the text. `module.rs`: kernels and variables. `decode`: statements to instructions (`inst.rs`;
+//! between blocks of a cluster, `between.rs`).
 //! `alu`: what they compute. `memory.rs`: memory. `exec`: blocks and warps while they run. `shadow`: who touched what, and in
 //! which order. `launch.rs`: all blocks. `fault.rs`: what can go wrong.
 
 mod alu;
+mod between;
 mod decode;
 mod exec;
 mod fault;

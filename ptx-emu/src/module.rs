@@ -24,6 +24,8 @@ pub struct Entry {
     pub threads: u32,
     /// Whether a launch may have fewer.
     pub(crate) fewer: bool,
+    /// Blocks of a cluster (`.reqnctapercluster`); 1: there are none.
+    pub cluster: u32,
     pub(crate) insts: Vec<Inst>,
     /// By line of the text, from 1: the statement there.
     pub(crate) statements: FxHashMap<u32, String>,
@@ -55,6 +57,8 @@ const VARIABLES: u64 = 0x6000_0000_0000;
 const MODULE_SPAN: u64 = 1 << 24;
 /// Of the declarations that are read; what a target has is checked at the launch.
 const MOST_SHARED: u32 = 1 << 24;
+/// Blocks of a cluster, where a launch allows more than the portable eight.
+const MOST_CLUSTER: u32 = 16;
 /// Constant memory of a module (PTX ISA, state spaces).
 const MOST_CONSTANT: usize = 64 << 10;
 
@@ -237,6 +241,7 @@ impl Reading {
             param_bytes: head.param_bytes,
             threads: head.threads,
             fewer: head.fewer,
+            cluster: head.cluster,
             insts: body.insts,
             statements: body.statements,
             registers: body.registers,
@@ -270,6 +275,7 @@ struct Head {
     param_bytes: usize,
     threads: u32,
     fewer: bool,
+    cluster: u32,
 }
 impl Head {
     fn read(text: &str) -> Option<Head> {
@@ -305,7 +311,7 @@ impl Head {
             params.insert(name.to_string(), at);
             end = at.checked_add(ty.bytes().checked_mul(count)?)?;
         }
-        let (mut threads, mut fewer) = (None, false);
+        let (mut threads, mut fewer, mut cluster) = (None, false, 1);
         let (mut words, mut known) = (directives.split_whitespace().peekable(), true);
         while let Some(word) = words.next() {
             let mut numbers = String::new();
@@ -316,11 +322,12 @@ impl Head {
             match word.trim_start_matches('.') {
                 "reqntid" => (threads, fewer) = (Some(product()?), false),
                 "maxntid" if threads.is_none() => (threads, fewer) = (Some(product()?), true),
-                "maxntid" | "minnctapersm" | "maxnreg" => {}
+                "reqnctapercluster" => cluster = product().filter(|n| (1..=MOST_CLUSTER).contains(n))?,
+                "maxntid" | "minnctapersm" | "maxnreg" | "explicitcluster" | "maxclusterrank" => {}
                 _ => known = false,
             }
         }
         known.then_some(())?;
-        Some(Head { name, params, param_bytes: end as usize, threads: threads?, fewer })
+        Some(Head { name, params, param_bytes: end as usize, threads: threads?, fewer, cluster })
     }
 }

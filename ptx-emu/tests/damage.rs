@@ -34,27 +34,33 @@ const PIECES: [&str; 16] = [
     "@!%p0 ",
 ];
 
+const RING: &str = include_str!("data/ring.ptx");
+const CLUSTER: &str = include_str!("data/cluster_ring.ptx");
+
 #[test]
 fn damaged_texts_are_refused_or_run() {
     let mut random = Random(88_172_645_463_325_252);
     let (mut refused, mut ran) = (0, 0);
-    for text in [include_str!("data/ring.ptx"), include_str!("data/mailbox.ptx")] {
+    for text in [RING, include_str!("data/mailbox.ptx"), CLUSTER, include_str!("data/cluster_bulk.ptx")] {
         for _ in 0..600 {
-            let mut words: Vec<&str> = text.split_inclusive([' ', ',', '\n', '.']).collect();
+            let mut parts: Vec<&str> = text.split_inclusive([' ', ',', '\n', '.']).collect();
             for _ in 0..1 + random.below(3) {
-                let (at, other) = (random.below(words.len()), random.below(words.len()));
+                let (at, other) = (random.below(parts.len()), random.below(parts.len()));
                 match random.below(4) {
-                    0 => drop(words.remove(at)),
-                    1 => words.insert(at, words[other]),
-                    2 => words[at] = words[other],
-                    _ => words[at] = PIECES[random.below(PIECES.len())],
+                    0 => drop(parts.remove(at)),
+                    1 => parts.insert(at, parts[other]),
+                    2 => parts[at] = parts[other],
+                    _ => parts[at] = PIECES[random.below(PIECES.len())],
                 }
             }
             let limits = Limits { steps: 20_000, schedule: Schedule::Random(7), races: true };
-            let args = &mut [Arg::Words(vec![0; 512]), Arg::Words(vec![0; 512]), Arg::Words(vec![0; 512])];
-            let short = &mut [Arg::Words(vec![0; 512]), Arg::Words(vec![0; 512]), Arg::U32(4), Arg::U32(1900)];
-            let ring = text.contains("ring");
-            match run_with(&words.concat(), 3, if ring { short } else { args }, limits) {
+            let words = |n| Arg::Words(vec![0; n]);
+            let (blocks, mut args) = match text {
+                RING => (3, vec![words(512), words(512), Arg::U32(4), Arg::U32(1900)]),
+                text if text.contains("cluster") => (4, vec![words(1024), words(1024)]),
+                _ => (3, vec![words(512), words(512), words(512)]),
+            };
+            match run_with(&parts.concat(), blocks, &mut args, limits) {
                 Ok(_) => ran += 1,
                 Err(fault) => {
                     assert!(!fault.to_string().is_empty());

@@ -5,10 +5,11 @@ use super::operands::Operands;
 use crate::alu::memory::update;
 use crate::inst::{Op, Order, Space, Ty};
 
-const SPACES: [(&str, Space); 5] = [
+const SPACES: [(&str, Space); 6] = [
     ("global", Space::Global),
     ("shared", Space::Shared),
     ("shared::cta", Space::Shared),
+    ("shared::cluster", Space::Cluster),
     ("param", Space::Param),
     ("const", Space::Const),
 ];

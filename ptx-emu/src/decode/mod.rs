@@ -1,8 +1,9 @@
 //! From statements to instructions. Anything that is not read here is an error with its line: nothing is skipped silently.
 //! `operands.rs`: registers, numbers, addresses, modifiers. `arith.rs`: what computes. `memory.rs`: what loads and stores.
-//! `matrix.rs`: matrices that a warp holds. `warp.rs`: what else lanes do together, barriers, control.
+//! `cluster.rs`: what blocks of a cluster do to each other. `matrix.rs`: matrices that a warp holds. `warp.rs`: what else lanes do together, barriers, control.
 
 mod arith;
+mod cluster;
 mod matrix;
 mod memory;
 mod operands;
@@ -117,16 +118,15 @@ impl<'m> Body<'m> {
             },
         };
         let mut operands = Operands::new(self, &words);
-        let op = match arith::op(words.opcode, &mut operands)? {
-            Some(op) => op,
-            None => match memory::op(words.opcode, &mut operands)? {
-                Some(op) => op,
-                None => match matrix::op(words.opcode, &mut operands)? {
-                    Some(op) => op,
-                    None => warp::op(words.opcode, &mut operands)?.ok_or_else(|| format!("`{}`", words.opcode))?,
-                },
-            },
-        };
+        let families = [arith::op, cluster::op, memory::op, matrix::op, warp::op];
+        let mut op = None;
+        for family in families {
+            op = family(words.opcode, &mut operands)?;
+            if op.is_some() {
+                break;
+            }
+        }
+        let op = op.ok_or_else(|| format!("`{}`", words.opcode))?;
         operands.finish()?;
         Ok(Inst { guard, op, line })
     }

@@ -175,7 +175,7 @@ impl<'b, 'm, 't> Operands<'b, 'm, 't> {
         let at = match self.body.params.get(base) {
             Some(at) if space == Space::Param => i64::from(*at),
             _ => match self.body.symbols.get(base) {
-                Some(symbol) if symbol.space == space => symbol.address as i64,
+                Some(symbol) if symbol.space.holds(space) => symbol.address as i64,
                 _ => immediate(base, Ty::B64).ok_or_else(unread)? as i64,
             },
         };
@@ -209,7 +209,13 @@ fn special(name: &str) -> Option<Special> {
         "%ctaid.x" => Special::CtaidX,
         "%nctaid.x" => Special::NctaidX,
         "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => Special::Zero,
+        "%cluster_ctaid.y" | "%cluster_ctaid.z" | "%clusterid.y" | "%clusterid.z" => Special::Zero,
         "%ntid.y" | "%ntid.z" | "%nctaid.y" | "%nctaid.z" => Special::One,
+        "%cluster_nctaid.y" | "%cluster_nctaid.z" | "%nclusterid.y" | "%nclusterid.z" => Special::One,
+        "%cluster_ctarank" | "%cluster_ctaid.x" => Special::ClusterRank,
+        "%cluster_nctarank" | "%cluster_nctaid.x" => Special::ClusterSize,
+        "%clusterid.x" => Special::ClusterId,
+        "%nclusterid.x" => Special::ClusterCount,
         "%laneid" => Special::LaneId,
         "%warpid" => Special::WarpId,
         "%nwarpid" => Special::WarpCount,

@@ -96,7 +96,7 @@ impl<'l> Run<'_, 'l> {
         for at in 0..u64::from(flight.bytes) {
             let source = flight.source.filter(|_| at < flight.size.into());
             let byte = source.and_then(|spot| Some(spot.piece?.load(spot.from + at, 1).0)).unwrap_or(0);
-            self.side.shared.store(flight.target.from + at, 1, byte);
+            self.piece(flight.target).store(flight.target.from + at, 1, byte);
         }
     }
     /// From now on it is as if the thread had read and written the places itself.

@@ -112,7 +112,7 @@ impl Run<'_, '_> {
                 let bits = std::array::from_fn(|i| words.get(i).map_or(0, |word| *word as u32));
                 self.touch(spot, ROW, self.access(lane, 0), Touch::Write(bits))?;
                 for (i, word) in words.into_iter().enumerate() {
-                    self.side.shared.store(spot.element(i).from, 4, word);
+                    self.piece(spot).store(spot.element(i).from, 4, word);
                 }
             }
         }

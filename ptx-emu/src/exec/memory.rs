@@ -1,12 +1,13 @@
 //! Loads, stores, atomics: bounds, alignment, what nobody wrote, and who else touches the place.
 
+use super::cluster::{RANK, Shared};
 use super::lanes;
 use super::warp::{Next, Run};
 use crate::fault::{Fault, Kind};
 use crate::inst::{Addr, LANES, Lanes, Op, Order, Space, Src};
 use crate::memory::Piece;
 use crate::module::{SHARED_BASE, SHARED_WINDOW};
-use crate::shadow::{Access, Cell, Conflict, Knowledge, READ_ONLY, STRONG, Words};
+use crate::shadow::{Access, By, Cell, Conflict, Knowledge, READ_ONLY, STRONG, Words};
 
 /// What an access does to its place.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +67,7 @@ impl<'l> Run<'_, 'l> {
             self.touch(spot, *bytes * a.len() as u32, self.access(lane, flags(*order)), Touch::Write(value))?;
             for (i, a) in a.iter().enumerate() {
                 let (spot, value) = (spot.element(i), self.src(*a).0[lane]);
-                spot.piece.unwrap_or(&self.side.shared).store(spot.from, *bytes, value);
+                self.piece(spot).store(spot.from, *bytes, value);
             }
             if order.strong {
                 self.has_written(space, addresses[lane], lane, *order, false);
@@ -135,17 +136,24 @@ impl<'l> Run<'_, 'l> {
         found: &mut Place<'l>,
     ) -> Result<Spot<'l>, Fault> {
         let len = u64::from(bytes) * count as u64;
-        let spot = |piece, from| Spot { space, address, bytes, piece, from };
+        let spot = |piece, (rank, from)| Spot { space, address, bytes, piece, rank, from };
         if !address.is_multiple_of(len) {
             return Err(self.bad(MISALIGNED, space, address, len as u32, lane));
         }
-        if space == Space::Shared {
-            let from = (address & 0xFFFF_FFFF).wrapping_sub(SHARED_BASE.into());
-            let inside = from.checked_add(len).is_some_and(|end| end <= self.side.shared.len());
-            return if inside {
-                Ok(spot(None, from))
-            } else {
-                Err(self.bad(OUTSIDE, space, address, len as u32, lane))
+        if matches!(space, Space::Shared | Space::Cluster) {
+            let low = address & 0xFFFF_FFFF;
+            let (rank, low) = match low >> RANK {
+                of if of > 0 && space == Space::Cluster => (of as usize - 1, low & ((1 << RANK) - 1)),
+                _ => (self.rank, low),
+            };
+            let from = low.wrapping_sub(SHARED_BASE.into());
+            let end = from.checked_add(len);
+            return match self.joint.members.get(rank) {
+                Some(member) if end.is_some_and(|end| end <= member.piece.len()) => {
+                    self.present(rank, lane)?;
+                    Ok(spot(None, (rank, from)))
+                }
+                _ => Err(self.bad(OUTSIDE, space, address, len as u32, lane)),
             };
         }
         if !(found.from..found.to).contains(&address)
@@ -155,7 +163,7 @@ impl<'l> Run<'_, 'l> {
         }
         match found.piece {
             Some(piece) if address >= found.from && found.to.checked_sub(len).is_some_and(|last| address <= last) => {
-                Ok(spot(Some(piece), address - found.from))
+                Ok(spot(Some(piece), (self.rank, address - found.from)))
             }
             _ => Err(self.bad(OUTSIDE, space, address, len as u32, lane)),
         }
@@ -163,9 +171,12 @@ impl<'l> Run<'_, 'l> {
     fn bad(&self, wrong: Wrong, space: Space, address: u64, bytes: u32, lane: usize) -> Fault {
         self.fault(wrong(space.name(), address, bytes), lane as u32)
     }
+    pub(super) fn piece(&self, spot: Spot<'l>) -> &Piece {
+        spot.piece.unwrap_or(&self.joint.members[spot.rank].piece)
+    }
     /// What a place holds, which somebody has to have written.
     pub(super) fn held(&self, spot: Spot<'l>, lane: usize) -> Result<u64, Fault> {
-        match spot.piece.unwrap_or(&self.side.shared).load(spot.from, spot.bytes) {
+        match self.piece(spot).load(spot.from, spot.bytes) {
             (value, true) => Ok(value),
             (_, false) => Err(self.bad(UNWRITTEN, spot.space, spot.address, spot.bytes, lane)),
         }
@@ -174,7 +185,7 @@ impl<'l> Run<'_, 'l> {
         let mut bits = [0; 8];
         lay(&mut bits, 0, spot.bytes, value);
         self.touch(spot, spot.bytes, access, Touch::Write(bits))?;
-        spot.piece.unwrap_or(&self.side.shared).store(spot.from, spot.bytes, value);
+        self.piece(spot).store(spot.from, spot.bytes, value);
         Ok(())
     }
     /// An atomic. One that changes nothing disturbs nobody. An exchange that is made if nobody came between writes the bytes
@@ -196,15 +207,19 @@ impl<'l> Run<'_, 'l> {
     }
     /// Records an access of so many bytes, and compares it with earlier ones.
     pub(super) fn touch(&mut self, spot: Spot<'l>, bytes: u32, access: Access, touch: Touch) -> Result<(), Fault> {
+        if spot.piece.is_none() {
+            self.no_mbarrier(spot, bytes, (access.of_thread() as usize) % LANES)?;
+        }
         if !self.cx.races {
             return Ok(());
         }
         let knowledge = &self.warp.knowledge;
-        let piece = (spot.piece.unwrap_or(&self.side.shared), spot.from);
-        let done = if spot.piece.is_none() {
-            record((&mut self.side.cells, spot.from), bytes, access, touch, knowledge, piece)
+        let done = if let Some(piece) = spot.piece {
+            let words = self.world.pages.around(spot.address);
+            record(words, bytes, access, touch, (knowledge, By::GLOBAL), (piece, spot.from))
         } else {
-            record(self.world.pages.around(spot.address), bytes, access, touch, knowledge, piece)
+            let Shared { piece, cells, .. } = &mut self.joint.members[spot.rank];
+            record((cells, spot.from), bytes, access, touch, (knowledge, By::SHARED), (piece, spot.from))
         };
         let address = |at: u32| spot.address + u64::from(at);
         done.map_err(|(at, conflict)| self.cx.conflict(spot.space.name(), address(at), &access, conflict))
@@ -235,10 +250,10 @@ impl<'l> Run<'_, 'l> {
 }
 
 /// A generic address is one of shared memory in its window, else one of global memory. All lanes go the same way.
-fn resolved(space: Space, addresses: &Lanes, mask: u32) -> Space {
+pub(super) fn resolved(space: Space, addresses: &Lanes, mask: u32) -> Space {
     let first = lanes(mask).next().map_or(0, |lane| addresses[lane]);
     match space {
-        Space::Generic if first >> 32 == SHARED_WINDOW >> 32 => Space::Shared,
+        Space::Generic if first >> 32 == SHARED_WINDOW >> 32 => Space::Cluster,
         Space::Generic => Space::Global,
         space => space,
     }
@@ -250,8 +265,10 @@ pub(super) struct Spot<'l> {
     pub space: Space,
     pub address: u64,
     pub bytes: u32,
-    /// `None`: the block's shared memory.
+    /// `None`: shared memory.
     pub piece: Option<&'l Piece>,
+    /// Of the block whose shared memory it is.
+    pub rank: usize,
     /// From the piece's beginning on.
     pub from: u64,
 }
@@ -259,6 +276,10 @@ impl Spot<'_> {
     pub(super) fn element(self, i: usize) -> Self {
         let step = i as u64 * u64::from(self.bytes);
         Spot { address: self.address + step, from: self.from + step, ..self }
+    }
+    /// So many bytes further on.
+    pub(super) fn on(self, at: u64, bytes: u32) -> Self {
+        Spot { address: self.address + at, from: self.from + at, bytes, ..self }
     }
 }
 
@@ -272,10 +293,10 @@ fn record(
     bytes: u32,
     access: Access,
     touch: Touch,
-    knowledge: &Knowledge,
+    (knowledge, by): (&Knowledge, By),
     (piece, from): (&Piece, u64),
 ) -> Result<(), (u32, Conflict)> {
-    let ordered = |other: &Access| knowledge.ordered(&access, other);
+    let ordered = |other: &Access| knowledge.ordered(&access, other, by);
     match touch {
         Touch::Read => words.each(at, bytes, |cell, i, _| cell.read(access, ordered).map_err(|conflict| (i, conflict))),
         Touch::Write(value) => words.each(at, bytes, |cell, i, count| {
@@ -290,7 +311,7 @@ fn record(
     }
 }
 /// Puts an element's bytes where they lie in an access.
-fn lay(bits: &mut [u32; 8], at: u32, bytes: u32, value: u64) {
+pub(super) fn lay(bits: &mut [u32; 8], at: u32, bytes: u32, value: u64) {
     let word = (at / 4) as usize & 7;
     match bytes {
         8 => (bits[word], bits[(word + 1) & 7]) = (value as u32, (value >> 32) as u32),

@@ -1,19 +1,24 @@
-//! Blocks while they run. `cta.rs`: the warps of a block, in turn. `warp.rs`: one warp, its lanes together where they can be.
-//! `step.rs`: what each instruction does. `memory.rs`: loads and stores. `copies.rs`: asynchronous copies. `strong.rs`: what
+//! Blocks while they run. `cluster.rs`: the blocks of a cluster, in turn; its barrier. `cta.rs`: the warps of a block, in turn. `warp.rs`: one warp, its lanes together where they can be.
+//! `step.rs`: what each instruction does. `memory.rs`: loads and stores. `copies.rs`: asynchronous copies of a thread.
+//! `mbarrier.rs`: mbarriers. `mail.rs`: what an mbarrier counts. `strong.rs`: what
 //! orders blocks. `collective.rs`: shuffles, votes. `matrix.rs`: matrices of a warp. `barrier.rs`: barriers. `random.rs`: the order that a seed gives.
 
 mod barrier;
+mod cluster;
 mod collective;
 mod copies;
 mod cta;
+mod mail;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod random;
 mod step;
 mod strong;
 mod warp;
 
-pub(crate) use cta::{Cta, Turn};
+pub(crate) use cluster::Cluster;
+pub(crate) use cta::Turn;
 pub(crate) use random::Random;
 
 use crate::fault::{Fault, Kind, Party};
@@ -31,7 +36,7 @@ pub(crate) struct Context<'l> {
     pub memory: &'l Memory,
     /// Of a block.
     pub threads: u32,
-    /// Instructions that a block may execute.
+    /// Instructions that a cluster may execute.
     pub steps: u64,
     /// Whether accesses are recorded, and compared.
     pub races: bool,
@@ -61,15 +66,15 @@ impl Context<'_> {
     /// The fault of an access that conflicts with an earlier one.
     pub(crate) fn conflict(&self, space: &'static str, address: u64, mine: &Access, with: Conflict) -> Fault {
         let (Conflict::Race(other) | Conflict::InFlight(other) | Conflict::ReadOnly(other)) = with;
-        let there = self.fault(Kind::Trap, other.pc, other.block, other.thread.into());
+        let there = self.fault(Kind::Trap, other.pc, other.block, other.of_thread());
         let other =
-            Party { block: other.block, thread: other.thread.into(), line: there.line, statement: there.statement };
+            Party { block: other.block, thread: other.of_thread(), line: there.line, statement: there.statement };
         let kind = match with {
             Conflict::Race(_) => Kind::Race { space, address, other },
             Conflict::InFlight(_) => Kind::InFlight { address, other },
             Conflict::ReadOnly(_) => Kind::ReadOnly { address, other },
         };
-        self.fault(kind, mine.pc, mine.block, mine.thread.into())
+        self.fault(kind, mine.pc, mine.block, mine.of_thread())
     }
 }
 

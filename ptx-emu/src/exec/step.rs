@@ -35,6 +35,7 @@ impl Run<'_, '_> {
             Op::Mma { .. } | Op::LoadMatrix { .. } | Op::StoreMatrix { .. } | Op::TransposeMatrix { .. } => {
                 return self.matrix(&inst.op, mask);
             }
+            Op::Between(op) => return self.between(op, here, mask),
             Op::Bar { .. } | Op::BarWarp { .. } => return self.barrier(&inst.op, here, mask),
             Op::Fence { wide } => {
                 if *wide {

@@ -1,12 +1,13 @@
 //! One warp. Lanes at one place run together; lanes that went different ways run the ones that are furthest behind first, so
 //! that they meet again where the text does. An instruction that needs lanes that are elsewhere waits for them.
 
+use super::cluster::Joint;
 use super::copies::Flight;
 use super::cta::Side;
 use super::{Context, World, lanes};
 use crate::fault::{Fault, Kind};
 use crate::inst::{LANES, Lanes, Pred, Special, Src, Truth};
-use crate::shadow::{Access, Knowledge};
+use crate::shadow::{Access, Knowledge, Map};
 
 /// Lanes at one place.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ pub(super) enum State {
     Ready,
     /// At a barrier, by its number.
     Barrier(usize),
+    /// At the cluster's barrier.
+    Cluster,
     Done,
 }
 /// Why a warp stops.
@@ -34,6 +37,16 @@ pub(super) enum Stop {
     Polls,
     /// It had its share.
     Paused,
+}
+
+/// An mbarrier of the block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Awaited {
+    /// Of the instruction that waits.
+    pub pc: u32,
+    pub address: u64,
+    /// In shared memory.
+    pub place: u64,
 }
 
 pub(super) struct Warp<'l> {
@@ -56,6 +69,10 @@ pub(super) struct Warp<'l> {
     pub committed: [u32; LANES],
     /// The last relaxed or stronger read: its place in the text, and what it gave.
     pub polled: (u32, u64),
+    /// The mbarrier whose phase it waited for last.
+    pub awaits: Option<Awaited>,
+    /// The generation of the cluster's barrier to which it has come, and for which it has not waited.
+    pub came: Option<u64>,
     /// Where the result of the vote goes that it waits for.
     pub votes: Option<Pred>,
 }
@@ -79,11 +96,19 @@ impl<'l> Warp<'l> {
             flights: Vec::new(),
             committed: [0; LANES],
             polled: (u32::MAX, 0),
+            awaits: None,
+            came: None,
             votes: None,
         }
     }
     pub(super) fn alive(&self) -> u32 {
         self.others.iter().fold(self.here, |all, group| all | group.mask)
+    }
+    /// It goes on behind the cluster's barrier.
+    pub(super) fn met(&mut self, block: u32, opened: &Map) {
+        self.came = None;
+        self.knowledge.meet(block, opened);
+        self.state = State::Ready;
     }
     /// The next lanes that can run. `false`: there are none.
     fn switch(&mut self) -> bool {
@@ -129,6 +154,10 @@ fn specials(cx: &Context<'_>, block: u32, warp: u32) -> Vec<Lanes> {
         Special::MaskGt => !(u32::MAX >> (31 - lane)),
         Special::MaskGe => !((1 << lane) - 1),
         Special::DynamicShared => cx.launch.shared_bytes,
+        Special::ClusterRank => block % cx.entry.cluster,
+        Special::ClusterSize => cx.entry.cluster,
+        Special::ClusterId => block / cx.entry.cluster,
+        Special::ClusterCount => cx.launch.blocks / cx.entry.cluster,
     };
     Special::ALL.iter().map(|special| std::array::from_fn(|lane| u64::from(of(*special, lane as u32)))).collect()
 }
@@ -153,8 +182,11 @@ pub(super) enum Next {
 pub(super) struct Run<'r, 'l> {
     pub cx: &'r Context<'l>,
     pub block: u32,
+    /// Of the block in its cluster.
+    pub rank: usize,
     pub warp: &'r mut Warp<'l>,
     pub side: &'r mut Side,
+    pub joint: &'r mut Joint<'l>,
     pub world: &'r mut World,
 }
 
@@ -165,6 +197,7 @@ impl Run<'_, '_> {
         for _ in 0..share {
             if self.warp.here == 0 && !self.next_lanes()? {
                 self.warp.state = State::Done;
+                self.joint.gathering.leaves(self.warp.came.take());
                 return Ok(Stop::Done);
             }
             // Behind the last instruction a thread ends.

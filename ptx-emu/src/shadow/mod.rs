@@ -8,7 +8,7 @@ mod order;
 mod words;
 
 pub(crate) use met::Meeting;
-pub(crate) use order::{Clock, Knowledge, Map, Released, join};
+pub(crate) use order::{By, Clock, Knowledge, Map, Released, covers, join, landed, near};
 pub(crate) use words::{Pages, Place, Words};
 
 /// What is known of an access besides its place.
@@ -26,13 +26,19 @@ pub(crate) struct Access {
 pub(crate) const STRONG: u16 = 1;
 /// Of a copy that is not waited for.
 pub(crate) const IN_FLIGHT: u16 = 2;
+/// Beside a thread: what is done for it by a copy or a store that an mbarrier counts. Nothing that orders the thread orders it.
+pub(crate) const ASYNC: u16 = 1 << 15;
 /// A read of what nobody may write in this launch.
 pub(crate) const READ_ONLY: u16 = 4;
 
 impl Access {
     #[inline(always)]
-    fn is(&self, flag: u16) -> bool {
+    pub(crate) fn is(&self, flag: u16) -> bool {
         self.flags & flag != 0
+    }
+    /// The thread that it was, or that asked for it.
+    pub(crate) fn of_thread(&self) -> u32 {
+        u32::from(self.thread & !ASYNC)
     }
     /// Unless something orders the two.
     #[inline(always)]
@@ -40,7 +46,7 @@ impl Access {
         !self.is(STRONG) || !other.is(STRONG)
     }
     #[inline(always)]
-    fn happened(&self) -> bool {
+    pub(crate) fn happened(&self) -> bool {
         self.clock.0 != 0
     }
 }

@@ -1,7 +1,7 @@
 //! What happens before what. A warp's clock counts the barriers it has passed; what other warps of its block did up to the
 //! last common one is known by their clocks. What other blocks did is known from what was acquired.
 
-use super::Access;
+use super::{ASYNC, Access};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub(crate) struct Known {
 }
 impl Known {
     fn covers(&self, a: &Access) -> bool {
+        // What is asynchronous belongs to no warp.
         let warp = self.epochs.get(usize::from(a.thread) / 32).copied().unwrap_or(0);
         a.clock.epoch() <= warp || self.threads.iter().any(|(thread, clock)| *thread == a.thread && a.clock <= *clock)
     }
@@ -48,7 +49,7 @@ impl Known {
         }
     }
 }
-/// By block. Whoever learns the same shares it: a thousand blocks that met know the same of each other.
+/// By block, and beside its number what the knowledge is good for (`NEAR`, `PACE`, `INIT`; none: everything). Whoever learns the same shares it: a thousand blocks that met know the same of each other.
 pub(crate) type Map = Arc<FxHashMap<u32, Known>>;
 
 pub(crate) fn join(map: &mut Map, other: &Map) {
@@ -60,6 +61,47 @@ pub(crate) fn join(map: &mut Map, other: &Map) {
             map.entry(*block).or_default().join(known);
         }
     }
+}
+
+/// Good for shared memory alone: an mbarrier's arrival that is not for the cluster orders no global memory between blocks.
+const NEAR: u32 = 1 << 31;
+/// Good for the question whether something has happened, and for no memory: a relaxed arrival.
+const PACE: u32 = 1 << 30;
+/// Good for mbarriers alone: `fence.mbarrier_init`.
+const INIT: u32 = 1 << 29;
+const KINDS: u32 = NEAR | PACE | INIT;
+/// The kinds of knowledge that answer a question.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct By(&'static [u32]);
+impl By {
+    pub(crate) const GLOBAL: By = By(&[0]);
+    pub(crate) const SHARED: By = By(&[0, NEAR]);
+    pub(crate) const MBARRIER: By = By(&[0, NEAR, INIT]);
+    pub(crate) const END: By = By(&[0, NEAR, PACE]);
+}
+/// Whether a map has it that the access is over.
+pub(crate) fn covers(map: &Map, of: &Access, by: By) -> bool {
+    !map.is_empty() && by.0.iter().any(|kind| map.get(&(of.block | kind)).is_some_and(|known| known.covers(of)))
+}
+fn weakened(map: &Map, to: impl Fn(u32) -> u32) -> Map {
+    let mut out = FxHashMap::<u32, Known>::default();
+    for (key, known) in map.iter() {
+        out.entry(key & !KINDS | to(key & KINDS)).or_default().join(known);
+    }
+    Arc::new(out)
+}
+/// What is left of it where only shared memory is ordered.
+pub(crate) fn near(map: &Map) -> Map {
+    weakened(map, |kind| if kind == 0 { NEAR } else { kind })
+}
+/// What is left of it where no memory is ordered.
+pub(crate) fn paced(map: &Map) -> Map {
+    weakened(map, |kind| if kind == INIT { INIT } else { PACE })
+}
+/// That the asynchronous access is over.
+pub(crate) fn landed(access: &Access) -> Map {
+    let known = Known { epochs: Vec::new(), threads: vec![(access.thread, access.clock)] };
+    Arc::new(std::iter::once((access.block, known)).collect())
 }
 
 /// What was released at an address.
@@ -101,6 +143,8 @@ pub(crate) struct Knowledge {
     seen: Vec<Found>,
     /// What a lane's last fence releases with its relaxed stores.
     fenced: Vec<(u32, Map)>,
+    /// What fences of mbarriers' initialisation have released.
+    inits: Map,
 }
 
 impl Knowledge {
@@ -111,19 +155,28 @@ impl Knowledge {
     }
     /// Whether the access is over before what this lane does now.
     #[inline]
-    pub(crate) fn ordered(&self, me: &Access, other: &Access) -> bool {
-        if other.block != me.block {
-            let covers = |map: &Map| map.get(&other.block).is_some_and(|known| known.covers(other));
-            let lane = u32::from(me.thread) % 32;
-            return covers(&self.others) || self.acquired.iter().any(|f| f.lane == lane && covers(&f.of.map));
+    pub(crate) fn ordered(&self, me: &Access, other: &Access, by: By) -> bool {
+        let mine = me.thread & !ASYNC;
+        if other.block != me.block || other.thread & ASYNC != 0 {
+            return self.learned(mine, other, by);
         }
-        let (mine, theirs) = (me.thread / 32, other.thread / 32);
-        other.thread == me.thread
-            || if mine == theirs {
+        let (my_warp, theirs) = (mine / 32, other.thread / 32);
+        other.thread == mine
+            || if my_warp == theirs {
                 other.clock.epoch() < me.clock.epoch()
             } else {
                 other.clock.epoch() <= self.epochs[usize::from(theirs)]
             }
+            || self.learned(mine, other, by)
+    }
+    fn learned(&self, thread: u16, other: &Access, by: By) -> bool {
+        let lane = u32::from(thread) % 32;
+        covers(&self.others, other, by) || self.acquired.iter().any(|f| f.lane == lane && covers(&f.of.map, other, by))
+    }
+    /// Whether it is known that a block has begun.
+    pub(crate) fn heard_of(&self, lane: u32, block: u32) -> bool {
+        let knows = |map: &Map| [0, NEAR, PACE, INIT].iter().any(|kind| map.contains_key(&(block | kind)));
+        knows(&self.others) || self.acquired.iter().any(|f| f.lane == lane && knows(&f.of.map))
     }
     /// What its lanes know, all of them know: at a barrier.
     pub(crate) fn gather(&mut self) {
@@ -184,5 +237,56 @@ impl Knowledge {
         let all = self.all(block, thread);
         self.fenced.retain(|(of, _)| *of != lane);
         self.fenced.push((lane, all));
+    }
+
+    /// What these lanes of a warp publish together, at an mbarrier.
+    pub(crate) fn publish(&mut self, block: u32, warp: u32, lanes: impl Iterator<Item = usize>) -> Map {
+        let mut out: Map = Map::default();
+        for lane in lanes {
+            join(&mut out, &self.all(block, (warp * 32 + lane as u32) as u16));
+        }
+        self.clock = self.clock.tick();
+        out
+    }
+    /// What comes now has a clock of its own.
+    pub(crate) fn apart(&mut self) -> Clock {
+        self.clock = self.clock.tick();
+        self.clock
+    }
+    /// All lanes of the warp learn it.
+    pub(crate) fn learn_all(&mut self, map: &Map) {
+        join(&mut self.others, map);
+    }
+    /// `fence.mbarrier_init` of one lane.
+    pub(crate) fn fence_inits(&mut self, block: u32, thread: u16) {
+        let all = weakened(&self.all(block, thread), |_| INIT);
+        join(&mut self.inits, &all);
+        self.clock = self.clock.tick();
+    }
+    /// What a warp brings to the barrier of its cluster.
+    pub(crate) fn come(&mut self, block: u32, warp: usize, release: bool) -> Map {
+        self.gather();
+        let mut out = self.others.clone();
+        let mine = Known { epochs: self.epochs.clone(), threads: Vec::new() };
+        Arc::make_mut(&mut out).entry(block).or_default().join(&mine);
+        if !release {
+            out = paced(&out);
+        }
+        join(&mut out, &self.inits);
+        self.advance(warp);
+        out
+    }
+    /// What it takes from there.
+    pub(crate) fn meet(&mut self, block: u32, map: &Map) {
+        if let Some(known) = map.get(&block) {
+            self.learn(&known.epochs, map);
+        } else {
+            join(&mut self.others, map);
+        }
+    }
+    /// All that some lane of the warp knows, into one map.
+    pub(crate) fn pour(&self, into: &mut Map) {
+        join(into, &self.others);
+        self.acquired.iter().for_each(|found| join(into, &found.of.map));
     }
 }

@@ -62,7 +62,7 @@ impl<C: Place> Words<C> {
         Ok(())
     }
     /// All cells by the byte they begin at.
-    fn all(&self) -> impl Iterator<Item = (u64, u32, &C)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, u32, &C)> {
         let whole = self.cells.iter().enumerate().filter(|(word, _)| !self.split.contains_key(&(*word as u32)));
         let whole = whole.map(|(word, cell)| (word as u64 * 4, 4, cell));
         let mut words: Vec<_> = self.split.iter().collect();
