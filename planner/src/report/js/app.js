@@ -11,7 +11,7 @@
   const visible = new Set();
   const stale = new Set();
   const open = new Set();
-  let timer = 0;
+  let timer = 0, frame = 0;
 
   /** Writes `x` into the controls. */
   function write() {
@@ -47,17 +47,22 @@
     return text === "";
   }
 
+  /** Figures follow at once, what is drawn once a frame, searches when the reader stops. */
   function changed() {
+    figures(subject(x, method));
+    if (frame === 0) frame = requestAnimationFrame(redraw);
+    clearTimeout(timer);
+    timer = setTimeout(drawSlow, 200);
+  }
+  function redraw() {
+    frame = 0;
     const of = subject(x, method);
-    figures(of);
     stages(of);
     for (const canvas of document.querySelectorAll(".canvas")) {
       stale.add(canvas.dataset.view);
       if (visible.has(canvas.dataset.view) && !SLOW.has(canvas.dataset.view)) draw(canvas, of);
       else canvas.classList.add("waiting");
     }
-    clearTimeout(timer);
-    timer = setTimeout(drawSlow, 200);
   }
   function drawSlow() {
     sizing();
