@@ -291,11 +291,14 @@ impl Run<'_, '_> {
         Ok(Next::Go)
     }
     /// Another block of the cluster has to be there while its shared memory is touched.
+    #[inline]
     pub(super) fn present(&self, rank: usize, lane: usize) -> Result<(), Fault> {
+        if rank == self.rank { Ok(()) } else { self.other_present(rank, lane) }
+    }
+    #[inline(never)]
+    fn other_present(&self, rank: usize, lane: usize) -> Result<(), Fault> {
         let member = &self.joint.members[rank];
-        let why = if rank == self.rank {
-            return Ok(());
-        } else if member.ended {
+        let why = if member.ended {
             "has ended"
         } else if self.cx.races && !self.warp.knowledge.heard_of(lane as u32, member.block) {
             "may not have begun: nothing that it did is known to be over here"

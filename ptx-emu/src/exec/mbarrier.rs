@@ -277,15 +277,20 @@ impl<'l> Run<'_, 'l> {
     pub(super) fn mbarrier_fault(&self, spot: Spot<'l>, what: String, lane: usize) -> Fault {
         self.fault(Kind::Mbarrier { address: spot.address, what }, lane as u32)
     }
-    /// Its bytes are no data.
+    /// Its bytes are no data. Few accesses lie near one.
+    #[inline]
     pub(super) fn no_mbarrier(&self, spot: Spot<'l>, bytes: u32, lane: usize) -> Result<(), Fault> {
-        let member = &self.joint.members[spot.rank];
-        let (from, end) = (spot.from, spot.from + u64::from(bytes));
-        if end <= member.span.start || from >= member.span.end {
-            return Ok(());
+        let span = &self.joint.members[spot.rank].span;
+        match spot.from < span.end && spot.from + u64::from(bytes) > span.start {
+            true => self.beside_mbarriers(spot, bytes, lane),
+            false => Ok(()),
         }
-        let words = from / u64::from(BYTES)..end.div_ceil(u64::from(BYTES));
-        match words.into_iter().any(|word| member.mbarriers.contains_key(&(word * u64::from(BYTES)))) {
+    }
+    #[cold]
+    fn beside_mbarriers(&self, spot: Spot<'l>, bytes: u32, lane: usize) -> Result<(), Fault> {
+        let (member, unit) = (&self.joint.members[spot.rank], u64::from(BYTES));
+        let mut units = spot.from / unit..(spot.from + u64::from(bytes)).div_ceil(unit);
+        match units.any(|at| member.mbarriers.contains_key(&(at * unit))) {
             true => Err(self.mbarrier_fault(spot, "is touched as if it were data".to_string(), lane)),
             false => Ok(()),
         }

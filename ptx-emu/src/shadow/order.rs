@@ -169,6 +169,8 @@ impl Knowledge {
             }
             || self.learned(mine, other, by)
     }
+    /// From others, or of what is asynchronous: few accesses need it.
+    #[cold]
     fn learned(&self, thread: u16, other: &Access, by: By) -> bool {
         let lane = u32::from(thread) % 32;
         covers(&self.others, other, by) || self.acquired.iter().any(|f| f.lane == lane && covers(&f.of.map, other, by))
