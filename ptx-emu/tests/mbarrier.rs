@@ -235,3 +235,13 @@ fn bulk_copies_of_global_memory() {
     is_told(&cluster(1, &FETCH.replace("[%r3], [%d0]", "[%r3], [%d0+8]")), 1, "which is not a multiple of 16");
     is_told(&cluster(1, &FETCH.replace("_, [%r1], 256;", "_, [%r1], 240;")), 1, "0 of 1 arrivals and -16 bytes");
 }
+#[test]
+fn who_waits_for_a_phase_for_a_time_gives_up() {
+    let body = "@%p0 mbarrier.init.shared::cta.b64 [%r1], 1;\nbar.sync 0;\nmov.u64 %d1, %clock64;\n$W:\n\
+        mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n@%p1 bra $END;\nmov.u64 %d2, %clock64;\n\
+        sub.u64 %d2, %d2, %d1;\nsetp.lt.u64 %p2, %d2, 17179869184;\n@%p2 bra $W;\n@%p0 st.global.u32 [%d0], 7;\n$END:";
+    gives(&cluster(1, body), 1, &[7]);
+    // With an arrival nobody gives up.
+    let told = body.replace("bar.sync 0;\n", "bar.sync 0;\n@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1];\n");
+    gives(&cluster(1, &told), 1, &[0]);
+}
