@@ -18,7 +18,7 @@ pub mod text;
 mod views;
 
 pub use pipeline::part_of;
-pub use png::png;
+pub use png::{paint, png};
 pub use searches::knob_label;
 pub use views::{Subject, VIEWS, View, view};
 

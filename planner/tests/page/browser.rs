@@ -112,6 +112,14 @@ fn the_page_fits_a_desk_and_a_phone_and_obeys_keys() {
         json!({"evaluate": "document.querySelectorAll('.canvas').length"}),
         json!({"evaluate": "document.getElementById('verdict').textContent"}),
         json!({"evaluate": "document.getElementById('size').dataset.pes"}),
+        // With a knob that the search does not vary away from its default.
+        json!({"set": {"k-ep": 4, "k-sip": "torus2d"}}),
+        json!({"evaluate": "new Promise((done) => setTimeout(() => {
+            const button = document.querySelector('[data-apply]');
+            const scored = button.dataset.latency;
+            button.click();
+            done([scored, document.querySelector('[data-figure=latency_s]').dataset.value, document.getElementById('k-ep').value]);
+        }, 400))"}),
         json!({"size": [390, 844, true]}),
         overflow,
     ];
@@ -129,5 +137,7 @@ fn the_page_fits_a_desk_and_a_phone_and_obeys_keys() {
     assert!(share.is_some_and(|percent| percent > 0.0 && percent <= 100.0), "{verdict}");
     let pes = results[19].as_str().and_then(|n| n.parse::<u64>().ok());
     assert!(pes.is_some_and(|n| n > 0), "{:?}", results[19]);
-    assert_eq!(results[21], json!(0), "wider than a phone");
+    let applied = &results[21];
+    assert_eq!([&applied[0], &applied[2]], [&applied[1], &json!("1")], "an applied point is the one that was scored");
+    assert_eq!(results[23], json!(0), "wider than a phone");
 }

@@ -164,7 +164,7 @@
     byId("best").innerHTML = kept.length === 0 ? "" : `<div class="scroll" tabindex="0" role="region" aria-label="Fastest deployments"><table>
       <caption>The fastest of ${points.length} that fit. What a search does not vary goes back to its default.</caption>
       <thead><tr><th scope="col"></th><th scope="col">Step</th><th scope="col">PEs</th><th scope="col">CP</th><th scope="col">TP</th><th scope="col">PP</th><th scope="col">DP</th><th scope="col">Modes</th></tr></thead>
-      <tbody>${kept.map((p, i) => `<tr><td><button type="button" data-apply="${i}">apply</button></td><td>${time(p.latency_s)}</td><td>${p.total_pes}</td>` +
+      <tbody>${kept.map((p, i) => `<tr><td><button type="button" data-apply="${i}" data-latency="${p.latency_s}">apply</button></td><td>${time(p.latency_s)}</td><td>${p.total_pes}</td>` +
         `<td>${p.topology.cp}</td><td>${p.topology.tp}</td><td>${p.topology.pp}</td><td>${p.topology.dp}</td><td>${mode(p.topology)}</td></tr>`).join("")}</tbody></table></div>`;
     for (const button of byId("best").querySelectorAll("[data-apply]")) {
       button.addEventListener("click", () => {
