@@ -7,7 +7,7 @@ use crate::fault::{Fault, Kind};
 use crate::inst::{Addr, LANES, Lanes, Op, Order, Space, Src};
 use crate::memory::Piece;
 use crate::module::{SHARED_BASE, SHARED_WINDOW};
-use crate::shadow::{Access, By, Cell, Conflict, Knowledge, READ_ONLY, STRONG, Words};
+use crate::shadow::{Access, By, Cell, Conflict, READ_ONLY, STRONG, Words};
 
 /// What an access does to its place.
 #[derive(Clone, Copy, Debug)]
@@ -208,18 +208,19 @@ impl<'l> Run<'_, 'l> {
     /// Records an access of so many bytes, and compares it with earlier ones.
     pub(super) fn touch(&mut self, spot: Spot<'l>, bytes: u32, access: Access, touch: Touch) -> Result<(), Fault> {
         if spot.piece.is_none() {
-            self.no_mbarrier(spot, bytes, (access.of_thread() as usize) % LANES)?;
+            self.no_mbarrier(spot, bytes, access.of_thread() as usize % LANES)?;
         }
         if !self.cx.races {
             return Ok(());
         }
         let knowledge = &self.warp.knowledge;
         let done = if let Some(piece) = spot.piece {
-            let words = self.world.pages.around(spot.address);
-            record(words, bytes, access, touch, (knowledge, By::GLOBAL), (piece, spot.from))
+            let ordered = |other: &Access| knowledge.ordered(&access, other, By::GLOBAL);
+            record(self.world.pages.around(spot.address), bytes, touch, access, ordered, (piece, spot.from))
         } else {
             let Shared { piece, cells, .. } = &mut self.joint.members[spot.rank];
-            record((cells, spot.from), bytes, access, touch, (knowledge, By::SHARED), (piece, spot.from))
+            let ordered = |other: &Access| knowledge.ordered(&access, other, By::SHARED);
+            record((cells, spot.from), bytes, touch, access, ordered, (piece, spot.from))
         };
         let address = |at: u32| spot.address + u64::from(at);
         done.map_err(|(at, conflict)| self.cx.conflict(spot.space.name(), address(at), &access, conflict))
@@ -291,12 +292,11 @@ const UNWRITTEN: Wrong = |space, address, bytes| Kind::Unwritten { space, addres
 fn record(
     (words, at): (&mut Words<Cell>, u64),
     bytes: u32,
-    access: Access,
     touch: Touch,
-    (knowledge, by): (&Knowledge, By),
+    access: Access,
+    ordered: impl Fn(&Access) -> bool + Copy,
     (piece, from): (&Piece, u64),
 ) -> Result<(), (u32, Conflict)> {
-    let ordered = |other: &Access| knowledge.ordered(&access, other, by);
     match touch {
         Touch::Read => words.each(at, bytes, |cell, i, _| cell.read(access, ordered).map_err(|conflict| (i, conflict))),
         Touch::Write(value) => words.each(at, bytes, |cell, i, count| {

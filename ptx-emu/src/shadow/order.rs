@@ -70,18 +70,19 @@ const PACE: u32 = 1 << 30;
 /// Good for mbarriers alone: `fence.mbarrier_init`.
 const INIT: u32 = 1 << 29;
 const KINDS: u32 = NEAR | PACE | INIT;
-/// The kinds of knowledge that answer a question.
+/// The kinds of knowledge that answer a question, besides that which is good for everything.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct By(&'static [u32]);
+pub(crate) struct By(u32);
 impl By {
-    pub(crate) const GLOBAL: By = By(&[0]);
-    pub(crate) const SHARED: By = By(&[0, NEAR]);
-    pub(crate) const MBARRIER: By = By(&[0, NEAR, INIT]);
-    pub(crate) const END: By = By(&[0, NEAR, PACE]);
+    pub(crate) const GLOBAL: By = By(0);
+    pub(crate) const SHARED: By = By(NEAR);
+    pub(crate) const MBARRIER: By = By(NEAR | INIT);
+    pub(crate) const END: By = By(NEAR | PACE);
 }
 /// Whether a map has it that the access is over.
 pub(crate) fn covers(map: &Map, of: &Access, by: By) -> bool {
-    !map.is_empty() && by.0.iter().any(|kind| map.get(&(of.block | kind)).is_some_and(|known| known.covers(of)))
+    let kinds = [0, NEAR, PACE, INIT].into_iter().filter(|kind| by.0 & kind == *kind);
+    !map.is_empty() && kinds.into_iter().any(|kind| map.get(&(of.block | kind)).is_some_and(|known| known.covers(of)))
 }
 fn weakened(map: &Map, to: impl Fn(u32) -> u32) -> Map {
     let mut out = FxHashMap::<u32, Known>::default();
@@ -154,7 +155,7 @@ impl Knowledge {
         Knowledge { clock: Clock::FIRST, epochs, ..Knowledge::default() }
     }
     /// Whether the access is over before what this lane does now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ordered(&self, me: &Access, other: &Access, by: By) -> bool {
         let mine = me.thread & !ASYNC;
         if other.block != me.block || other.thread & ASYNC != 0 {
@@ -171,6 +172,7 @@ impl Knowledge {
     }
     /// From others, or of what is asynchronous: few accesses need it.
     #[cold]
+    #[inline(never)]
     fn learned(&self, thread: u16, other: &Access, by: By) -> bool {
         let lane = u32::from(thread) % 32;
         covers(&self.others, other, by) || self.acquired.iter().any(|f| f.lane == lane && covers(&f.of.map, other, by))
