@@ -1,12 +1,13 @@
-//! Inputs from anywhere: `.tir` texts, machine files, arguments. Each is read, or refused with a code; nothing panics,
+//! Inputs from anywhere: `.tir` texts, machine files, models, arguments. Each is read, or refused with a code; nothing panics,
 //! takes longer than a second, or more memory than a GiB.
 //!
-//! `tir`, `machine`, `flags`, `modules`: the targets; how inputs are made is in `tests/random`. A run is a pure function of its seed, so a
+//! `tir`, `machine`, `flags`, `modules`, `model`: the targets; how inputs are made is in `tests/random`. A run is a pure function of its seed, so a
 //! find is shown again by `--seed` and the number of the input (`--skip`). `main.rs` is the long version,
 //! `tests/short.rs` the one that always runs.
 
 mod flags;
 mod machine;
+mod model;
 mod modules;
 mod tir;
 
@@ -30,10 +31,12 @@ pub enum Target {
     Flags,
     /// Modules in memory, through all that takes one.
     Modules,
+    /// Models for the planner.
+    Model,
 }
 
 impl Target {
-    pub const ALL: [Target; 4] = [Target::Tir, Target::Machine, Target::Flags, Target::Modules];
+    pub const ALL: [Target; 5] = [Target::Tir, Target::Machine, Target::Flags, Target::Modules, Target::Model];
 
     /// An input, and what is wrong with how it was taken.
     fn input(self, from: &mut Source<'_>) -> Input {
@@ -42,6 +45,7 @@ impl Target {
             Target::Machine => machine::input(from),
             Target::Flags => flags::input(from),
             Target::Modules => modules::input(from),
+            Target::Model => model::input(from),
         }
     }
 }

@@ -27,3 +27,7 @@ fn a_thousand_command_lines_are_answered() {
 fn a_thousand_modules_are_refused_or_mean_the_same_after_every_pass() {
     fed(Target::Modules);
 }
+#[test]
+fn a_thousand_models_are_read_or_refused() {
+    fed(Target::Model);
+}

@@ -106,6 +106,20 @@ impl Model {
             _ => named(name),
         }
     }
+    /// A model of one's own; `file` is what faults name.
+    ///
+    /// # Errors
+    /// `TW-E0708`, `TW-E0702`, with the line.
+    pub fn from_toml(file: &str, text: &str) -> Result<Model, Fault> {
+        file::parse(file, text)
+    }
+    /// A Hugging Face configuration; `file` is what faults name.
+    ///
+    /// # Errors
+    /// `TW-E0708` (not JSON, or a value of another type), `TW-E0709` (a dimension is missing), `TW-E0702`.
+    pub fn from_config(file: &str, text: &str) -> Result<Model, Fault> {
+        hugging_face::parse(file, text, None)
+    }
     /// How query heads share K and V.
     pub fn attention(&self) -> &'static str {
         match (self.kv_heads, &self.latent) {

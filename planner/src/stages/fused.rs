@@ -39,24 +39,22 @@ pub(super) fn softmax_ops<N: Num>(l: &Layer<'_, N>) -> N {
 pub(super) fn attention<N: Num>(l: &Layer<'_, N>) -> Row<N> {
     let (i, sh) = (l.i, l.sh);
     let id = StageId::Sa;
-    let pairs = l.pairs;
-    let heads = || N::flop(4.0) * i.b * pairs * i.h * sh.hq_work;
-    let kept = sh.s_kept;
     // Each pass of a ring reads the shard that came.
-    let whole = || passes(i) * i.b * N::lit(2.0) * kept * sh.kh * i.h * i.e;
-    let (flops, bytes) = if l.o.has(Opt::Mla) {
+    let whole = || passes(i) * i.b * N::lit(2.0) * sh.s_kept * sh.kh * i.h * i.e;
+    let bytes = if l.o.has(Opt::Mla) {
         let weights = N::lit(2.0) * i.latent * sh.hq * i.h * i.e;
-        let latent = || passes(i) * i.b * kept * (i.latent + i.rope) * i.e + weights;
-        (N::pick(has_latent(l), || latent_flops(l, pairs), heads), N::pick(has_latent(l), latent, whole))
+        let latent = || passes(i) * i.b * sh.s_kept * (i.latent + i.rope) * i.e + weights;
+        N::pick(has_latent(l), latent, whole)
     } else {
-        (heads(), whole())
+        whole()
     };
-    let row = Row::overlapped(l, id, flops, bytes);
+    let row = Row::overlapped(l, id, products(l, l.pairs, ["mla.absorbed", "mla.naive"]), bytes);
     let compute_s = if l.o.has(Opt::Shapes) {
         // The query rows of a KV head are one product's rows.
         let shared = i.q_heads / i.kv_heads;
-        let scores = Gemm { rows: sh.t * shared, columns: kept, depth: i.h };
-        (row.compute_s * scores.padding(i)).def_part("SA", "padded", Dim::SECOND)
+        let scores = Gemm { rows: sh.t * shared, columns: sh.s_kept, depth: i.h };
+        let padded = products(l, l.pairs * scores.padding(i), ["mla.absorbed_padded", "mla.naive_padded"]);
+        (padded / l.flop_per_s).def_part("SA", "padded", Dim::SECOND)
     } else {
         row.compute_s
     };
@@ -70,17 +68,24 @@ pub(super) fn attention<N: Num>(l: &Layer<'_, N>) -> Row<N> {
     Row { compute_s: busy, visible_s, ..row }
 }
 
+/// Q times K and P times V over so many pairs.
+#[inline(always)]
+fn products<N: Num>(l: &Layer<'_, N>, pairs: N, names: [&'static str; 2]) -> N {
+    let heads = || N::flop(4.0) * l.i.b * pairs * l.i.h * l.sh.hq_work;
+    if l.o.has(Opt::Mla) { N::pick(has_latent(l), || over_latent(l, pairs, names), heads) } else { heads() }
+}
+
 /// Attention over a latent. Absorbed: queries are brought into the latent's space, scores and values stay there. Naive: K and
 /// V of every head are made from the latent first. The cache holds the same in both.
-fn latent_flops<N: Num>(l: &Layer<'_, N>, pairs: N) -> N {
+fn over_latent<N: Num>(l: &Layer<'_, N>, pairs: N, [absorbed, naive]: [&'static str; 2]) -> N {
     let (i, sh) = (l.i, l.sh);
     let two = N::flop(2.0);
     let rows = sh.t * sh.hq;
     let absorb = two * i.b * rows * i.h * i.latent * N::lit(2.0);
     let inside = two * i.b * pairs * sh.hq * (i.latent + i.latent + i.rope);
-    let absorbed = (absorb + inside).def("mla.absorbed", Dim::FLOP, "queries in the space of the latent");
+    let absorbed = (absorb + inside).def(absorbed, Dim::FLOP, "queries in the space of the latent");
     let expand = two * i.b * sh.s_local * passes(i) * i.latent * sh.hq * i.h * N::lit(2.0);
     let apart = two * i.b * pairs * sh.hq * (i.h + i.h + i.rope);
-    let naive = (expand + apart).def("mla.naive", Dim::FLOP, "K and V of every head, made anew");
+    let naive = (expand + apart).def(naive, Dim::FLOP, "K and V of every head, made anew");
     absorbed.min(naive)
 }

@@ -2,6 +2,7 @@
 //! holds for every deployment.
 
 mod cases;
+mod files;
 mod formulas;
 mod invariants;
 mod layers;
