@@ -151,3 +151,29 @@ impl<N: Num> Ffn<N> {
         (ep, fp, read, held.def("fp_held", Dim::ONE, "FFN columns a PE holds, of all its experts"))
     }
 }
+
+/// A division that leaves shards of two sizes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Uneven {
+    pub what: &'static str,
+    pub whole: f64,
+    pub ranks: f64,
+    pub largest: f64,
+    pub smallest: f64,
+}
+
+/// What does not divide evenly: the largest shard sets the pace, the others wait.
+pub fn uneven(i: &Inputs<f64>, s: &Shards<f64>) -> Vec<Uneven> {
+    let divisions = [
+        ("context tokens over cp", i.s, i.cp),
+        ("query heads over tp", i.q_heads, i.tp),
+        ("KV heads over tp", i.kv_heads, i.tp.min(i.kv_heads)),
+        ("FFN columns over the ranks of the FFN", i.f, s.ffn_divisor),
+        ("layers over pp", i.layers, i.pp),
+    ];
+    let division = |(what, whole, ranks): (&'static str, f64, f64)| {
+        let (largest, smallest) = ((whole / ranks).ceil(), (whole / ranks).floor());
+        Uneven { what, whole, ranks, largest, smallest }
+    };
+    divisions.into_iter().map(division).filter(|u| u.largest != u.smallest).collect()
+}

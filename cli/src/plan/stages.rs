@@ -6,7 +6,9 @@ use serde_json::json;
 use tilewright_core::diag::Diagnostics;
 use tilewright_planner::effects::{effects, step_figures};
 use tilewright_planner::explain::{ExplainedStage, explain_stages};
+use tilewright_planner::options::Opt;
 use tilewright_planner::shapes::shapes;
+use tilewright_planner::shards::uneven;
 use tilewright_planner::step::step;
 use tilewright_planner::view::{self, Keyed};
 
@@ -39,6 +41,18 @@ impl Query for Stages {
             .object("derived", "what follows from the deployment", view::derived(&s))
             .object("memory", "memory of a PE", view::memory(&s))
             .object("totals", "totals", view::totals_more(&s));
+        if asked.options.has(Opt::Ceil) {
+            let rows = uneven(&inputs, &s.shards).into_iter().map(|u| -> Keyed {
+                vec![
+                    ("shards", json!(u.what)),
+                    ("whole", view::number(u.whole)),
+                    ("ranks", view::number(u.ranks)),
+                    ("largest", view::number(u.largest)),
+                    ("smallest", view::number(u.smallest)),
+                ]
+            });
+            answer = answer.rows("uneven", "warning: uneven shards; the largest sets the pace", rows.collect());
+        }
         if asked.explain {
             let explained = explain_stages(&inputs, &asked.machine, asked.options);
             answer = answer.rows("shapes", "shapes of tensors, per PE, in elements", shapes);

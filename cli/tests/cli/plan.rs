@@ -150,3 +150,14 @@ fn machine_files_and_flags_set_the_same_values() {
     assert_eq!(by_flag["critical_batch_requests"], 15.625);
     assert_eq!(by_flag["facts"]["set"], "bw-hbm-gb-per-s = 512");
 }
+
+/// The page's table of options is what `plan explain options` prints.
+#[test]
+fn the_page_lists_every_option() {
+    let page = include_str!("../../../docs/planner.md");
+    for option in json("explain options")["options"].as_array().expect("options") {
+        let text = |key: &str| option[key].as_str().expect("a text").to_string();
+        let row = format!("| `{}` | {} | {} |", text("option"), text("baseline"), text("better"));
+        assert!(page.contains(&row), "docs/planner.md lacks\n{row}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::support::{B, decode, has, near, of, prefill, row, with};
 use tilewright_planner::options::Opt;
+use tilewright_planner::shards::uneven;
 use tilewright_planner::stages::StageId;
 
 #[test]
@@ -95,7 +96,11 @@ fn the_cheaper_form_of_latent_attention_is_absorbed_in_decode_and_naive_in_prefi
 #[test]
 fn ceil_keeps_the_tokens_that_rounding_down_loses() {
     let i = decode("Llama 3.1 70B", "cp96_not_dividing", 8192);
-    assert_eq!((of(&i, B).shards.s_local, of(&i, with(Opt::Ceil)).shards.s_local), (85.0, 86.0));
+    let s = of(&i, with(Opt::Ceil));
+    assert_eq!((of(&i, B).shards.s_local, s.shards.s_local), (85.0, 86.0));
+    // And what does not divide is told: 8192 tokens over 96, 28672 columns over 768.
+    let told: Vec<(f64, f64, f64)> = uneven(&i, &s.shards).iter().map(|u| (u.ranks, u.largest, u.smallest)).collect();
+    assert_eq!(told, [(96.0, 86.0, 85.0), (768.0, 38.0, 37.0)]);
 }
 
 #[test]
