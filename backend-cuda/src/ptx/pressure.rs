@@ -2,18 +2,33 @@
 //! hold, which ptxas wants to be told (PTX.md 2).
 
 use super::body::{Body, Line};
-use super::inst::{Addr, Base, Label, Op, Src};
-use super::ty::{Class, Reg};
-use rustc_hash::FxHashMap;
+use super::inst::{Addr, Base, Label, Op, Space, Src};
+use super::places::places;
+use super::ty::{Class, Reg, Ty};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// 32-bit registers alive at the fullest place. Registers live from the first line that names them to the last, and around
+/// What is added for addresses that are not counted: ptxas makes them again where registers are short.
+const ADDRESSES: u32 = 16;
+
+/// 32-bit registers alive at the fullest place. In a kernel with products on tensor cores, whose many unrolled addresses would
+/// outnumber the tiles, integers, addresses and parameters count as a fixed number. Registers live from the first line that names them to the last, and around
 /// every loop that uses what was made before it.
 pub fn pressure(body: &Body) -> u32 {
     let lines: Vec<&Line> = body.lines().collect();
+    let tiles_only = lines.iter().any(|line| matches!(line.inst.op, Op::Mma { .. }));
+    let remade: FxHashSet<Reg> = if tiles_only {
+        lines.iter().filter_map(|line| address(&line.inst.op)).collect()
+    } else {
+        FxHashSet::default()
+    };
     let mut life: FxHashMap<Reg, (usize, usize)> = FxHashMap::default();
     let (mut labels, mut loops): (FxHashMap<Label, usize>, Vec<(usize, usize)>) = Default::default();
-    for (at, line) in lines.iter().enumerate() {
-        let mut name = |reg: Reg| life.entry(reg).or_insert((at, at)).1 = at;
+    let places = if tiles_only { places(body) } else { (0..lines.len()).collect() };
+    for (at, line) in places.into_iter().zip(&lines) {
+        let mut name = |reg: Reg| {
+            let (first, last) = life.entry(reg).or_insert((at, at));
+            (*first, *last) = ((*first).min(at), (*last).max(at));
+        };
         if let Some(guard) = line.inst.guard {
             name(guard.pred);
         }
@@ -22,7 +37,7 @@ pub fn pressure(body: &Body) -> u32 {
             Op::Label(label) => {
                 labels.insert(label, at);
             }
-            Op::Bra { to, .. } => loops.extend(labels.get(&to).map(|from| (*from, at))),
+            Op::Bra { to, .. } => loops.extend(labels.get(&to).map(|from| (*from, at)).filter(|(from, to)| from < to)),
             _ => {}
         }
     }
@@ -33,7 +48,7 @@ pub fn pressure(body: &Body) -> u32 {
         }
     }
     let mut change = vec![0i64; lines.len() + 1];
-    for (reg, (first, last)) in life {
+    for (reg, (first, last)) in life.into_iter().filter(|(reg, _)| !remade.contains(reg)) {
         let words = match reg.class {
             Class::Pred => 0,
             Class::B16 | Class::B32 => 1,
@@ -47,7 +62,19 @@ pub fn pressure(body: &Body) -> u32 {
         alive += by;
         alive
     });
-    peak.max().unwrap_or(0).max(0) as u32
+    peak.max().unwrap_or(0).max(0) as u32 + if tiles_only { ADDRESSES } else { 0 }
+}
+
+/// The integer that an instruction computes, if it only computes one.
+fn address(op: &Op) -> Option<Reg> {
+    let integer = |ty: Ty| matches!(ty, Ty::B32 | Ty::U32 | Ty::S32 | Ty::B64 | Ty::U64 | Ty::S64);
+    match op {
+        Op::Ld { space: Space::Param, d, .. } => d.first().copied(),
+        Op::Special { d, .. } | Op::BufferBase { d, .. } | Op::Mov { d, a: Src::Imm(_), .. } => Some(*d),
+        Op::Bin { ty, d, .. } | Op::Tern { ty, d, .. } | Op::Un { ty, d, .. } if integer(*ty) => Some(*d),
+        Op::Cvt { to, from, d, .. } if integer(*to) && integer(*from) => Some(*d),
+        _ => None,
+    }
 }
 
 /// Every register that an instruction names.
@@ -67,6 +94,7 @@ fn each_reg(op: &Op, f: &mut dyn FnMut(Reg)) {
     };
     match op {
         Op::Mov { d, a, .. } | Op::Un { d, a, .. } | Op::Math { d, a, .. } => all(&[*d], &[*a], None),
+        Op::Ld { space: Space::Param, d, .. } => d.first().copied(),
         Op::Special { d, .. } | Op::BufferBase { d, .. } | Op::EvictFirst { d } => all(&[*d], &[], None),
         Op::Bin { d, a, b, .. } | Op::Setp { d, a, b, .. } => all(&[*d], &[*a, *b], None),
         Op::Tern { d, a, b, c, .. } | Op::Lop3 { d, a, b, c, .. } => all(&[*d], &[*a, *b, *c], None),

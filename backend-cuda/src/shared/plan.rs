@@ -1,6 +1,6 @@
 //! Where buffers lie: those that are alive at the same time lie apart, others share their place.
 
-use crate::ptx::{Body, Label, Memory, Op};
+use crate::ptx::{Body, Label, Memory, Op, places};
 use rustc_hash::FxHashMap;
 
 /// The dynamic shared memory of a kernel.
@@ -37,19 +37,20 @@ pub fn plan(body: &Body) -> Plan {
     let buffers = body.buffers();
     let mut life: Vec<Option<(usize, usize)>> = vec![None; buffers.len()];
     let (mut labels, mut loops): (FxHashMap<Label, usize>, Vec<(usize, usize)>) = Default::default();
-    for (at, line) in body.lines().enumerate() {
+    for (at, line) in places(body).into_iter().zip(body.lines()) {
         match line.inst.op {
             Op::Label(label) => {
                 labels.insert(label, at);
             }
-            Op::Bra { to, .. } => loops.extend(labels.get(&to).map(|from| (*from, at))),
+            Op::Bra { to, .. } => loops.extend(labels.get(&to).map(|from| (*from, at)).filter(|(from, to)| from < to)),
             _ => {}
         }
         if let Some(touch) = line.touch
             && let Memory::Shared(buffer) = touch.memory
         {
-            let range = life[buffer.0 as usize].get_or_insert((at, at));
-            range.1 = at;
+            let range = &mut life[buffer.0 as usize];
+            let (first, last) = range.unwrap_or((at, at));
+            *range = Some((first.min(at), last.max(at)));
         }
     }
     // Inner loops end first.
