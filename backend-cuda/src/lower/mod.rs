@@ -127,8 +127,14 @@ type Done = Result<(), Fault>;
 /// # Errors
 /// Ops that have no lowering, tiles that do not fit.
 pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, Diagnostics> {
+    let mut stages = 1;
+    m.each_op(&mut |op| {
+        if let Op::For(o) = &m.op(op).op {
+            stages = stages.max(o.range.stages.unwrap_or(1));
+        }
+    });
     // Fewer turns ahead where other tiles need the room.
-    let mut stages = MOST_STAGES;
+    stages = stages.min(MOST_STAGES);
     loop {
         let lowered = lower_with(m, checks, options, stages)?;
         if lowered.plan.bytes <= options.target.shared_bytes() || stages <= 1 {
@@ -137,7 +143,7 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
         stages -= 1;
     }
 }
-/// More than any loop of a shipped kernel asks for.
+/// Slots of a ring: more hide nothing more.
 const MOST_STAGES: u32 = 8;
 
 fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) -> Result<Lowered, Diagnostics> {
@@ -184,7 +190,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
     cx.body.emit(PtxOp::Ret);
     cx.body.close();
     let plan = shared::plan(&cx.body);
-    if plan.bytes > options.target.shared_bytes() {
+    if plan.bytes > options.target.shared_bytes() && most_stages <= 1 {
         return Err(cx.shared_too_large(&plan));
     }
     shared::place_barriers(&mut cx.body, &plan);

@@ -94,7 +94,6 @@ fn each_reg(op: &Op, f: &mut dyn FnMut(Reg)) {
     };
     match op {
         Op::Mov { d, a, .. } | Op::Un { d, a, .. } | Op::Math { d, a, .. } => all(&[*d], &[*a], None),
-        Op::Ld { space: Space::Param, d, .. } => d.first().copied(),
         Op::Special { d, .. } | Op::BufferBase { d, .. } | Op::EvictFirst { d } => all(&[*d], &[], None),
         Op::Bin { d, a, b, .. } | Op::Setp { d, a, b, .. } => all(&[*d], &[*a, *b], None),
         Op::Tern { d, a, b, c, .. } | Op::Lop3 { d, a, b, c, .. } => all(&[*d], &[*a, *b, *c], None),
