@@ -9,6 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is added for addresses that are not counted: ptxas makes them again where registers are short.
 const ADDRESSES: u32 = 16;
+/// A kernel with products has at least so many: with 64 in all, small ones spilled.
+const LEAST: u32 = 80;
 
 /// 32-bit registers alive at the fullest place. In a kernel with products on tensor cores, whose many unrolled addresses would
 /// outnumber the tiles, integers, addresses and parameters count as a fixed number. Registers live from the first line that names them to the last, and around
@@ -62,7 +64,8 @@ pub fn pressure(body: &Body) -> u32 {
         alive += by;
         alive
     });
-    peak.max().unwrap_or(0).max(0) as u32 + if tiles_only { ADDRESSES } else { 0 }
+    let peak = peak.max().unwrap_or(0).max(0) as u32;
+    if tiles_only { (peak + ADDRESSES).max(LEAST) } else { peak }
 }
 
 /// The integer that an instruction computes, if it only computes one.
