@@ -30,7 +30,10 @@ pub fn describe(compiled: &Compiled) -> String {
         let how = match conversion(&moved.from, &moved.to) {
             Conversion::Rename(_) => "renamed".to_string(),
             Conversion::Shuffle(s) => format!("shuffled in the warp, {} exchanges", s.regs.len() << s.picks.len()),
-            Conversion::Shared => "through shared memory".to_string(),
+            Conversion::Shared => match &moved.swizzle {
+                Some(swizzle) => format!("through shared memory: {swizzle}"),
+                None => "through shared memory, piece by piece".to_string(),
+            },
         };
         let _ = writeln!(
             out,

@@ -1,23 +1,19 @@
 //! Tiles from one layout into another: renamed, shuffled inside warps, or through shared memory.
 
 use super::errors::Fault;
-use super::held::{flat, stored};
+use super::memory::Packing;
 use super::{Lower, Move};
-use crate::layout::{Conversion, RegLayout, Shuffled, conversion};
+use crate::layout::{Conversion, RegLayout, Shuffled, Swizzle, conversion};
 use crate::ptx::{
-    Addr, Bin, Buffer, CacheHint, Cmp, Memory, Op as PtxOp, Reg, Shuffle, Space, Special, Src, Tern, Touch, Ty,
+    Addr, Bin, Buffer, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Shuffle, Space, Special, Src, Tern, Touch, Ty,
 };
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Dims, Type};
 
 /// Bytes of shared memory that are left for what lies beside a tile on its way.
 const KEPT: u32 = 16 << 10;
-
-/// By axis, the places that either layout covers.
-fn covered(dims: Dims, from: &RegLayout, to: &RegLayout) -> Vec<u32> {
-    (0..dims.rank()).map(|a| (from.rep()[a] * from.atom(a)).max(to.rep()[a] * to.atom(a))).collect()
-}
 
 impl Lower<'_> {
     pub(super) fn convert(
@@ -27,19 +23,20 @@ impl Lower<'_> {
         from: &RegLayout,
         to: &RegLayout,
     ) -> Result<Vec<Reg>, Fault> {
-        self.moves.push(Move { op: self.current, ty, from: from.clone(), to: to.clone() });
-        match conversion(from, to) {
-            Conversion::Rename(order) => Ok(order.into_iter().map(|reg| regs[reg]).collect()),
-            Conversion::Shuffle(shuffled) => Ok(self.shuffled(ty.elem(), regs, &shuffled)),
-            Conversion::Shared => {
+        let (how, elem) = (conversion(from, to), ty.elem());
+        let fits = |swizzle: &Swizzle| swizzle.elems() * elem.bytes() as u32 <= self.shared_room();
+        let swizzle = (how == Conversion::Shared).then(|| Swizzle::of(from, to, elem.bytes() as u32)).filter(fits);
+        let moved = match (how, &swizzle) {
+            (Conversion::Rename(order), _) => order.into_iter().map(|reg| regs[reg]).collect(),
+            (Conversion::Shuffle(shuffled), _) => self.shuffled(elem, regs, &shuffled),
+            (Conversion::Shared, Some(swizzle)) => self.through_shared(elem, swizzle, regs, from, to),
+            (Conversion::Shared, None) => {
                 let dims = ty.dims().unwrap_or(Dims::SCALAR);
-                let pitch = covered(dims, from, to);
-                if pitch.iter().product::<u32>() * ty.elem().bytes() as u32 > self.shared_room() {
-                    return Ok(self.through_rows(ty.elem(), (regs, from, dims), (to, dims), &|at| *at));
-                }
-                Ok(self.through_shared(ty.elem(), &pitch, regs, from, to))
+                self.through_rows(elem, (regs, from, dims), (to, dims), &|at| *at)
             }
-        }
+        };
+        self.moves.push(Move { op: self.current, ty, from: from.clone(), to: to.clone(), swizzle });
+        Ok(moved)
     }
     /// Bytes of shared memory that a tile may take to get from one thread to another; others lie beside it.
     pub(super) fn shared_room(&self) -> u32 {
@@ -108,44 +105,95 @@ impl Lower<'_> {
     fn through_shared(
         &mut self,
         elem: ElemType,
-        pitch: &[u32],
+        swizzle: &Swizzle,
         regs: &[Reg],
         from: &RegLayout,
         to: &RegLayout,
     ) -> Vec<Reg> {
-        let (bytes, rank) = (elem.bytes() as u32, pitch.len());
-        let buffer = self.body.buffer(pitch.iter().product::<u32>() * bytes, 16);
+        let buffer = self.body.buffer(swizzle.elems() * elem.bytes() as u32, 16);
         let (memory, group) = (Memory::Shared(buffer), self.body.group());
-        let base = self.shared_base(buffer, from, pitch, bytes);
-        for (reg, value) in regs.iter().enumerate() {
-            let at = Addr::reg(base, i64::from(flat(&from.reg_coord(reg), pitch) * bytes));
-            let a = vec![self.as_stored(elem, *value)];
-            let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(elem), at, a };
+        let packed = Packing::of(elem, swizzle.store as usize);
+        let mut places = self.places(buffer, elem, swizzle, from);
+        for access in swizzle.accesses(from, swizzle.store) {
+            let at = self.address_of(&mut places, swizzle.offset(&from.reg_coord(access[0])));
+            let values: Vec<Reg> = access.into_iter().map(|reg| regs[reg]).collect();
+            let a = values.chunks(packed.per_word).map(|values| self.pack(elem, &packed, values)).collect();
+            let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: packed.memory, at, a };
             self.body.touch(Touch::write(memory, group), None, store);
         }
         let group = self.body.group();
-        let base = self.shared_base(buffer, to, pitch, bytes);
+        let packed = Packing::of(elem, swizzle.load as usize);
+        let mut places = self.places(buffer, elem, swizzle, to);
         // Places beyond what was written hold no element of the tile: they are not read.
-        let written: Vec<u32> = (0..rank).map(|a| from.rep()[a] * from.atom(a)).collect();
-        let beyond: Vec<usize> = (0..rank).filter(|a| to.rep()[*a] * to.atom(*a) > written[*a]).collect();
+        let written: Vec<u32> = (0..from.rank()).map(|a| from.rep()[a] * from.atom(a)).collect();
+        let beyond: Vec<usize> = (0..from.rank()).filter(|a| to.rep()[*a] * to.atom(*a) > written[*a]).collect();
         let thread: Vec<Reg> = beyond.iter().map(|axis| self.thread_coord(to, *axis)).collect();
-        let mut out = Vec::with_capacity(to.regs());
-        for reg in 0..to.regs() {
-            let coord = to.reg_coord(reg);
+        let mut out: Vec<Option<Reg>> = vec![None; to.regs()];
+        for access in swizzle.accesses(to, swizzle.load) {
+            let coord = to.reg_coord(access[0]);
             let mut inside: Option<Reg> = None;
             for (axis, thread) in beyond.iter().zip(&thread) {
                 let left = written[*axis].saturating_sub(coord[*axis]);
                 let p = self.body.setp(Cmp::Lt, Ty::U32, *thread, Src::Imm(u64::from(left)));
                 inside = Some(inside.map_or(p, |other| self.body.bin(Bin::And, Ty::Pred, other, p)));
             }
-            let at = Addr::reg(base, i64::from(flat(&coord, pitch) * bytes));
-            let touch = Touch::read(memory, group);
-            out.push(match inside {
-                None => self.load_one(elem, touch, CacheHint::default(), at),
-                Some(pred) => self.load_if(elem, touch, (pred, Src::Imm(0)), at),
-            });
+            let (at, touch) = (self.address_of(&mut places, swizzle.offset(&coord)), Touch::read(memory, group));
+            let d: Vec<Reg> = match inside {
+                None => (0..packed.words).map(|_| self.body.fresh(packed.ty)).collect(),
+                Some(_) => self.filled(elem, &packed, Src::Imm(0)),
+            };
+            let guard = inside.map(|pred| Guard { pred, negated: false });
+            let hint = CacheHint::default();
+            let load = PtxOp::Ld { space: Space::Shared, hint, ty: packed.memory, d: d.clone(), at };
+            self.body.touch(touch, guard, load);
+            let values = d.into_iter().flat_map(|word| self.unpack(elem, &packed, word));
+            access.into_iter().zip(values).for_each(|(reg, value)| out[reg] = Some(value));
         }
-        out
+        out.into_iter().flatten().collect()
+    }
+    /// What a thread's number adds (XOR) to its places: bits that move equally far move together.
+    fn places(&mut self, buffer: Buffer, elem: ElemType, swizzle: &Swizzle, layout: &RegLayout) -> Places {
+        let bytes = elem.bytes() as u32;
+        let (mut left, mut right): (BTreeMap<u32, u32>, BTreeMap<u32, u32>) = Default::default();
+        let mut varies = 0;
+        for (from, add) in (0u32..).zip(swizzle.of_threads(layout)) {
+            varies |= add * bytes;
+            for to in (0..u32::BITS).filter(|to| (add * bytes) >> to & 1 == 1) {
+                let moved = if to >= from { left.entry(to - from) } else { right.entry(from - to) };
+                *moved.or_default() |= 1 << from;
+            }
+        }
+        let tid = self.special(Special::TidX);
+        let moves = left.into_iter().map(|to| (Bin::Shl, to)).chain(right.into_iter().map(|to| (Bin::Shr, to)));
+        let mut thread: Option<Reg> = None;
+        for (op, (by, mask)) in moves {
+            let mut part = self.body.bin(Bin::And, Ty::B32, tid, Src::Imm(u64::from(mask)));
+            if by > 0 {
+                let ty = if op == Bin::Shl { Ty::B32 } else { Ty::U32 };
+                part = self.body.bin(op, ty, part, Src::Imm(u64::from(by)));
+            }
+            thread = Some(thread.map_or(part, |sum| self.body.bin(Bin::Xor, Ty::B32, sum, part)));
+        }
+        let thread = thread.unwrap_or_else(|| self.body.mov(Ty::B32, Src::Imm(0)));
+        Places { base: self.body.buffer_base(buffer), bytes, thread, varies, known: FxHashMap::default() }
+    }
+    /// Of a register's element: its bits that threads change too are added (XOR) to theirs, the others are a displacement.
+    fn address_of(&mut self, places: &mut Places, offset: u32) -> Addr {
+        let offset = offset * places.bytes;
+        let (mixed, behind) = (offset & places.varies, offset & !places.varies);
+        let reg = match places.known.get(&mixed) {
+            Some(reg) => *reg,
+            None => {
+                let thread = match mixed {
+                    0 => places.thread,
+                    mixed => self.body.bin(Bin::Xor, Ty::B32, places.thread, Src::Imm(u64::from(mixed))),
+                };
+                let reg = self.body.bin(Bin::Add, Ty::U32, places.base, thread);
+                places.known.insert(mixed, reg);
+                reg
+            }
+        };
+        Addr::reg(reg, i64::from(behind))
     }
     pub(super) fn shared_base(&mut self, buffer: Buffer, layout: &RegLayout, pitch: &[u32], bytes: u32) -> Reg {
         let mut base = self.body.buffer_base(buffer);
@@ -156,4 +204,17 @@ impl Lower<'_> {
         }
         base
     }
+}
+
+/// Where a thread's elements lie in a buffer.
+struct Places {
+    base: Reg,
+    /// Of an element.
+    bytes: u32,
+    /// What comes from the thread's number.
+    thread: Reg,
+    /// Its bits that differ between threads.
+    varies: u32,
+    /// Addresses by what a register adds (XOR).
+    known: FxHashMap<u32, Reg>,
 }

@@ -36,7 +36,7 @@ pub use errors::{CODES, NOT_LOWERED};
 
 use crate::abi::{Abi, Item};
 use crate::compile::Options;
-use crate::layout::{self, Layouts, RegLayout};
+use crate::layout::{self, Layouts, RegLayout, Swizzle};
 use crate::outcome::Slot;
 use crate::ptx::{self, Body, Kernel, Memory, Op as PtxOp, Reg, Special, Src, Touch, Ty};
 use crate::shared::{self, Plan};
@@ -103,6 +103,8 @@ pub struct Move {
     pub ty: Type,
     pub from: RegLayout,
     pub to: RegLayout,
+    /// How it lies in shared memory, if it goes through that in one piece.
+    pub swizzle: Option<Swizzle>,
 }
 
 /// A lowered kernel, and what was decided on the way.

@@ -1,5 +1,6 @@
 //! The `tilewright` binary as a user runs it.
 
+mod banks;
 mod cache;
 mod codes;
 mod command;
