@@ -27,6 +27,16 @@ pub struct Options {
     pub in_place: Vec<OpId>,
     /// By parameter: what divides the addresses of its views, in bytes; 16 where nothing is said.
     pub aligned: Vec<u32>,
+    /// `a * b + c` may round once, and f32 functions are those of the hardware (`docs/gpu-math.md`).
+    pub fast_math: bool,
+}
+
+impl Options {
+    /// Right for every launch.
+    pub fn new(target: Target, threads: u32) -> Options {
+        let (in_place, aligned) = (Vec::new(), Vec::new());
+        Options { target, threads, known: Known::default(), in_place, aligned, fast_math: false }
+    }
 }
 
 /// A compiled kernel.

@@ -43,7 +43,7 @@ impl Device for Without {
 /// The values after a run without one of the barriers, and how many barriers there are.
 fn run(tir: &str, args: &[Value], barrier: Option<usize>) -> (Result<Vec<Value>, Diagnostics>, usize) {
     let module = parse(tir);
-    let config = LaunchConfig { grid: Grid::cubes(1), queue_depth: None, threads: Some(128) };
+    let config = LaunchConfig { grid: Grid::cubes(1), threads: Some(128), ..LaunchConfig::default() };
     let mut values = args.to_vec();
     let ready = Ready { module: module.clone(), args: bind(&module, &mut values), config };
     let mut device = Without { emulator: Emulator::new(Target::Sm90a), barrier, barriers: 0 };

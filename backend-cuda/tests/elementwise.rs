@@ -14,7 +14,6 @@ use tilewright_core::elem::{Class, ElemType, Kind};
 use tilewright_core::ir::ops::OpRow;
 use tilewright_core::ir::{Literal, Op};
 use tilewright_core::launch::Grid;
-use tilewright_core::passes::facts::Known;
 use tilewright_cuda::emulator::Emulator;
 use tilewright_cuda::launch::Device;
 use tilewright_cuda::{Options, Target, compile};
@@ -339,8 +338,7 @@ fn a_gpu_computes_what_the_interpreter_does() {
 fn every_op_assembles_for_every_target() {
     let cases = cases(ALL);
     for target in Target::ALL {
-        let options =
-            Options { target, threads: 128, known: Known::default(), in_place: Vec::new(), aligned: Vec::new() };
+        let options = Options::new(target, 128);
         let text = |case: &Case, form: Form| {
             let compiled = compile(&parse(&case.tir(form)), &options);
             compiled.unwrap_or_else(|e| panic!("{}: {e}", case.name)).printed.text

@@ -6,7 +6,6 @@ use std::io::Write;
 use std::sync::{Arc, Once};
 use tilewright_core::ir::text;
 use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
-use tilewright_core::passes::facts::Known;
 use tilewright_core::tensor::Tensor;
 use tilewright_cuda::cache::{Cache, MAX_BYTES};
 use tilewright_cuda::driver::{Gpu, Loaded, Origin};
@@ -43,13 +42,7 @@ const ADD: &str = "kernel @add(%x: view<?xf32>, %y: view<?xf32>, %z: view_mut<?x
 ";
 
 fn add(gpu: &Gpu) -> Compiled {
-    let options = Options {
-        target: gpu.target(),
-        threads: 128,
-        known: Known::default(),
-        in_place: Vec::new(),
-        aligned: Vec::new(),
-    };
+    let options = Options::new(gpu.target(), 128);
     let module = text::parse(ADD, "add.tir").unwrap_or_else(|e| panic!("{e:?}"));
     compile(&module, &options).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -11,7 +11,7 @@ fn described(tir: &str, threads: u32) -> String {
     let fact = Fact { lo: 0, hi: i128::from(i64::MAX), divisor: 16 };
     let args = module.params.iter().map(|_| KnownArg::LenFacts(vec![fact; 4])).collect();
     let known = Known { grid: None, args };
-    let options = Options { target: Target::Sm90a, threads, known, in_place: Vec::new(), aligned: Vec::new() };
+    let options = Options { known, ..Options::new(Target::Sm90a, threads) };
     layout::describe(&compile(&module, &options).unwrap_or_else(|e| panic!("{e}")))
 }
 
@@ -56,5 +56,18 @@ fn a_scan_goes_through_an_ordered_layout_and_back() {
 }
 ",
         64
+    ));
+}
+
+#[test]
+fn a_transposed_matrix_is_swizzled_on_its_way_through_shared_memory() {
+    assert_snapshot!(described(
+        "kernel @turn(%x: view<?x?xf32>, %y: view_mut<?x?xf32>) {
+  %0 = load %x[0, 0] : tile<64x64xf32>
+  %1 = trans %0 : tile<64x64xf32>
+  store %y[0, 0], %1
+}
+",
+        128
     ));
 }

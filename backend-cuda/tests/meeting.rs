@@ -143,7 +143,7 @@ fn again(
     grid: Grid,
 ) -> String {
     let mut y = tensor(ElemType::I32, &[8], Data::zeros(ElemType::I32, 8));
-    let config = LaunchConfig { grid, queue_depth: None, threads: Some(64) };
+    let config = LaunchConfig { grid, threads: Some(64), ..LaunchConfig::default() };
     let args = vec![Arg::Scalar(n.into()), Arg::ViewMut(&mut y)];
     let done = execute(device, variants, Ready { module: module.clone(), args, config }).and_then(Outcome::checked);
     done.map_or_else(

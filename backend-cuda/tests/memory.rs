@@ -309,7 +309,7 @@ fn what_a_launch_over_resident_memory_leaves_is_taken_once() {
 ",
     );
     let mut y = some(ElemType::F32, &[3]);
-    let config = LaunchConfig { grid: Grid::cubes(1).pes(4), queue_depth: None, threads: Some(32) };
+    let config = LaunchConfig { grid: Grid::cubes(1).pes(4), threads: Some(32), ..LaunchConfig::default() };
     let launch = Ready { module, args: vec![Arg::ViewMut(&mut y)], config };
     let (mut device, mut variants) = (Emulator::new(Target::Sm90a), Variants::default());
     let told = || -> Result<_, Diagnostics> {
@@ -355,7 +355,7 @@ fn every_kind_of_access_is_assembled() {
     for target in Target::ALL {
         let text = |elem: &ElemType| {
             let (known, in_place, aligned) = (Known::default(), Vec::new(), Vec::new());
-            let options = Options { target, threads: 128, known, in_place, aligned };
+            let options = Options { known, in_place, aligned, ..Options::new(target, 128) };
             compile(&common::parse(&tir(*elem)), &options).unwrap_or_else(|e| panic!("{e}")).printed.text
         };
         match ptxas::assemble(target, &ElemType::ALL.iter().map(text).collect::<Vec<_>>()) {
@@ -468,7 +468,7 @@ fn positions_beyond_two_thousand_million_elements_are_reached() {
         device.write(from, &bytes)?;
         let (x, mut y) = (shape(), shape());
         let args = vec![Arg::View(&x), Arg::ViewMut(&mut y), Arg::Scalar(2.into()), Arg::Scalar(1024i64.into())];
-        let config = LaunchConfig { grid: Grid::cubes(1).pes(1), queue_depth: None, threads: Some(32) };
+        let config = LaunchConfig { grid: Grid::cubes(1).pes(1), threads: Some(32), ..LaunchConfig::default() };
         let launch = Ready { module: Arc::clone(&module), args, config };
         let base = |at: Address| Address(at.0.wrapping_sub(far));
         let ready = resident(&mut device, &mut variants, &launch, &[base(from), base(to)])?;

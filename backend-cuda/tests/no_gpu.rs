@@ -67,7 +67,7 @@ fn load(gpu: &mut Gpu) -> Result<Loaded, Diagnostics> {
 ";
     let module = text::parse(tir, "copy.tir").unwrap_or_else(|e| panic!("{e:?}"));
     let (target, known) = (gpu.target(), Known::default());
-    let options = Options { target, threads: 128, known, in_place: Vec::new(), aligned: Vec::new() };
+    let options = Options { known, ..Options::new(target, 128) };
     gpu.load(Arc::new(ok(compile(&module, &options))))
 }
 

@@ -83,7 +83,7 @@ fn scale(
     (x, y, a): (&Tensor<f32, 1>, &mut Tensor<f32, 1>, f32),
 ) -> Result<(), Diagnostics> {
     let args = vec![Arg::View(x.as_any()), Arg::ViewMut(y.as_any_mut()), Arg::Scalar(a.into())];
-    let config = LaunchConfig { grid: Grid::cubes(4), queue_depth: None, threads: Some(64) };
+    let config = LaunchConfig { grid: Grid::cubes(4), threads: Some(64), ..LaunchConfig::default() };
     execute(device, variants, Ready { module: module.clone(), args, config }).map(|_| ())
 }
 /// A tensor on the device, with these elements.

@@ -153,7 +153,7 @@ fn a_product_whose_operands_do_not_fit_shared_memory_is_told_with_the_line() {
 }
 ";
     let known = Known::default();
-    let options = Options { target: Target::Sm80, threads: 256, known, in_place: Vec::new(), aligned: Vec::new() };
+    let options = Options { known, ..Options::new(Target::Sm80, 256) };
     assert_snapshot!(compile(&parse(tir), &options).map(|_| ()).unwrap_err().to_string(), @r"
     error[TW-E0613]: the kernel needs 266240 bytes of shared memory, a program has 101376
     --> test.tir:3:3

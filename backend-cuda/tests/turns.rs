@@ -22,7 +22,7 @@ fn f32s(dims: &[usize]) -> Value {
 /// The instructions of the innermost loop: from the last label that a branch goes back to until that branch.
 fn turn(tir: &str) -> Vec<String> {
     let known = Known::default();
-    let options = Options { target: Target::Sm90a, threads: 64, known, in_place: Vec::new(), aligned: Vec::new() };
+    let options = Options { known, ..Options::new(Target::Sm90a, 64) };
     let compiled = compile(&parse(tir), &options).unwrap_or_else(|e| panic!("{e}"));
     let lines: Vec<String> = compiled.printed.text.lines().map(|line| line.trim().to_string()).collect();
     let back = |end: &usize| {

@@ -55,11 +55,13 @@ pub struct LaunchConfig {
     pub queue_depth: Option<u32>,
     /// Threads per program on a GPU; `None`: the backend's choice.
     pub threads: Option<u32>,
+    /// On a GPU: `a * b + c` may round once, and f32 functions are those of the hardware (`docs/gpu-math.md`).
+    pub fast_math: bool,
 }
 
 impl Default for LaunchConfig {
     fn default() -> LaunchConfig {
-        LaunchConfig { grid: Grid::cubes(1), queue_depth: None, threads: None }
+        LaunchConfig { grid: Grid::cubes(1), queue_depth: None, threads: None, fast_math: false }
     }
 }
 

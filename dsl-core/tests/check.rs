@@ -76,7 +76,7 @@ impl Case {
             (Param::View(_), Type::View(view)) if !view.writable => Arg::View(t),
             (Param::View(_), _) => Arg::ViewMut(t),
         });
-        let config = LaunchConfig { grid: self.grid, queue_depth: Some(self.depth), threads: None };
+        let config = LaunchConfig { grid: self.grid, queue_depth: Some(self.depth), ..LaunchConfig::default() };
         let ready = Ready { module: self.module.clone().into(), args: args.collect(), config };
         let codes = |d: &tilewright_core::diag::Diagnostics| d.0.iter().map(|d| d.code).collect::<Vec<_>>();
         let ran = interp::run(ready, &Options::default()).err().unwrap_or_default();

@@ -10,7 +10,6 @@ use insta::assert_snapshot;
 use std::sync::Arc;
 use tilewright_core::diag::{Diagnostic, Diagnostics};
 use tilewright_core::ir::text;
-use tilewright_core::passes::facts::Known;
 
 fn fault(call: &'static str, code: u32, name: &str, text: &str) -> Fault {
     Fault { call, code, name: name.into(), text: text.into() }
@@ -28,13 +27,7 @@ fn kernel() -> Arc<Compiled> {
 }
 ";
     let module = text::parse(tir, "scale.tir").unwrap_or_else(|e| panic!("{e:?}"));
-    let options = Options {
-        target: Target::Sm90a,
-        threads: 128,
-        known: Known::default(),
-        in_place: Vec::new(),
-        aligned: Vec::new(),
-    };
+    let options = Options::new(Target::Sm90a, 128);
     Arc::new(compile(&module, &options).unwrap_or_else(|e| panic!("{e}")))
 }
 fn launched(blocks: u32) -> Launched {

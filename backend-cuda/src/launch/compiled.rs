@@ -15,7 +15,10 @@ use tilewright_core::passes::facts::Known;
 pub fn compile_for(launch: &Ready<'_>, target: Target) -> Result<Compiled, Diagnostics> {
     let threads = launch.config.threads.unwrap_or(DEFAULT_THREADS);
     let class = Class::of(launch);
-    let options = |in_place| Options { target, threads, known: class.known(), in_place, aligned: class.aligned() };
+    let options = |in_place| {
+        let (known, aligned, fast_math) = (class.known(), class.aligned(), launch.config.fast_math);
+        Options { target, threads, known, in_place, aligned, fast_math }
+    };
     let first = compile(&launch.module, &options(Vec::new()))?;
     match first.fail_at(&Known::of(launch)) {
         failed if failed.is_empty() => Ok(first),

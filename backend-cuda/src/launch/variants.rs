@@ -41,6 +41,7 @@ struct Key {
     module: usize,
     class: Class,
     threads: u32,
+    fast_math: bool,
     in_place: Vec<OpId>,
 }
 
@@ -103,8 +104,8 @@ impl<L> Seen<L> {
 fn hash(launch: &Ready<'_>) -> u64 {
     let mut hash = FxHasher::default();
     Arc::as_ptr(&launch.module).hash(&mut hash);
-    let LaunchConfig { grid, queue_depth, threads } = launch.config;
-    (grid, queue_depth, threads).hash(&mut hash);
+    let LaunchConfig { grid, queue_depth, threads, fast_math } = launch.config;
+    (grid, queue_depth, threads, fast_math).hash(&mut hash);
     for arg in &launch.args {
         match arg {
             Arg::Scalar(lit) => lit.bits.hash(&mut hash),
@@ -170,7 +171,8 @@ impl<L> Variants<L> {
         errors::check_threads(threads)?;
         check_args(&launch.module, &launch.args)?;
         let module = Arc::as_ptr(&launch.module) as usize;
-        let mut key = Key { module, class: Class::of(launch), threads, in_place: Vec::new() };
+        let fast_math = launch.config.fast_math;
+        let mut key = Key { module, class: Class::of(launch), threads, fast_math, in_place: Vec::new() };
         // The checks at launch refer to the optimised module, which is the same in every variant of a class.
         let first = self.variant(device, &launch.module, &key)?;
         key.in_place = first.compiled.fail_at(&Known::of(launch));
@@ -186,7 +188,8 @@ impl<L> Variants<L> {
             return Ok(variant.clone());
         }
         let (known, aligned, in_place) = (key.class.known(), key.class.aligned(), key.in_place.clone());
-        let options = Options { target: device.target(), threads: key.threads, known, in_place, aligned };
+        let (target, threads, fast_math) = (device.target(), key.threads, key.fast_math);
+        let options = Options { target, threads, known, in_place, aligned, fast_math };
         let compiled = Arc::new(compile(module, &options)?);
         let loaded = Arc::new(device.load(compiled.clone())?);
         let variant = Variant { module: module.clone(), compiled, loaded };

@@ -1,4 +1,5 @@
-//! Arithmetic: integers wrap, every op rounds to its element type, nothing is contracted (`docs/meaning.md`).
+//! Arithmetic: integers wrap, every op rounds to its element type, nothing is contracted (`docs/meaning.md`)
+//! unless `fast_math` is set: ptxas then may.
 
 use super::Lower;
 use super::errors::Fault;
@@ -13,18 +14,19 @@ impl Lower<'_> {
     pub(super) fn sum_or_product(&mut self, op: &Op, elem: ElemType, a: Src, b: Src) -> Result<Reg, Fault> {
         let float = elem.kind() == Kind::Float;
         let bin = match (op, float) {
-            (Op::Add(_), true) => Bin::AddRn,
-            (Op::Sub(_), true) => Bin::SubRn,
+            (Op::Mul(_), true) if self.options.fast_math => Bin::Mul,
+            (Op::Add(_), true) if !self.options.fast_math => Bin::AddRn,
+            (Op::Sub(_), true) if !self.options.fast_math => Bin::SubRn,
             (Op::Mul(_), true) => Bin::MulRn,
-            (Op::Add(_), false) => Bin::Add,
-            (Op::Sub(_), false) => Bin::Sub,
+            (Op::Add(_), _) => Bin::Add,
+            (Op::Sub(_), _) => Bin::Sub,
             (Op::Mul(_), false) => Bin::MulLo,
             (other, _) => return Err(Fault::NotLowered { mnemonic: other.mnemonic() }),
         };
         if elem == ElemType::BF16 {
             return Ok(match bin {
-                Bin::AddRn => self.fused(elem, a, Src::Imm(BF16_ONE), b),
-                Bin::SubRn => self.fused(elem, b, Src::Imm(BF16_ONE | sign(elem)), a),
+                Bin::AddRn | Bin::Add => self.fused(elem, a, Src::Imm(BF16_ONE), b),
+                Bin::SubRn | Bin::Sub => self.fused(elem, b, Src::Imm(BF16_ONE | sign(elem)), a),
                 _ => self.fused(elem, a, b, Src::Imm(sign(elem))),
             });
         }

@@ -1,7 +1,7 @@
 //! Division. Integers: what the instruction does by 0, and for MIN by -1, is not defined, so it never meets them.
 //! Floats: correctly rounded (`docs/meaning.md`). `div.rn.f32` is ten instructions that end in a branch, so that the
 //! quotients of a thread wait for each other; here all of them are computed at once, by the same steps, and one branch
-//! redoes them where an operand is out of range.
+//! redoes them where an operand is out of range. With `fast_math`: `div.full`.
 
 use super::Lower;
 use super::held::{bits, held};
@@ -67,6 +67,10 @@ impl Lower<'_> {
     /// Quotients of f16, bf16 or f32, place by place. f16 and bf16 are divided in f32 and so rounded twice, as if once: f32
     /// has more than twice their bits.
     pub(super) fn float_quotients(&mut self, elem: ElemType, a: &[Src], b: &[Src]) -> Vec<Reg> {
+        if self.options.fast_math {
+            let full = |cx: &mut Self, args: &[Src]| cx.body.bin(Bin::DivFull, Ty::F32, args[0], args[1]);
+            return a.iter().zip(b).map(|(a, b)| self.through_f32(elem, &[*a, *b], full)).collect();
+        }
         let a: Vec<Reg> = a.iter().map(|a| self.widen(elem, *a)).collect();
         // A tile divided by a scalar has one inverse.
         let same = b.iter().all(|other| *other == b[0]);

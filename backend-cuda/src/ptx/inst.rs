@@ -85,15 +85,16 @@ names! {
     /// One operand, by the special function unit or its correctly rounded long form.
     Math {
         Ex2 = "ex2.approx.ftz", Ex2Full = "ex2.approx", SqrtRn = "sqrt.rn",
-        RsqrtApprox = "rsqrt.approx", RcpRn = "rcp.rn", RcpFtz = "rcp.approx.ftz",
+        SqrtApprox = "sqrt.approx", RsqrtApprox = "rsqrt.approx", RcpRn = "rcp.rn", RcpFtz = "rcp.approx.ftz",
+        Lg2 = "lg2.approx", Sin = "sin.approx", Cos = "cos.approx", TanhApprox = "tanh.approx",
     }
 }
 names! {
-    /// Two operands. Float sums and products are `.rn`: without it ptxas may contract them.
+    /// Two operands. Float sums and products are `.rn`: without it (`Add`, `Sub`, `Mul`) ptxas may contract them.
     Bin {
-        Add = "add", Sub = "sub", MulLo = "mul.lo", MulHi = "mul.hi", MulWide = "mul.wide", Div = "div", Rem = "rem",
+        Add = "add", Sub = "sub", Mul = "mul", MulLo = "mul.lo", MulHi = "mul.hi", MulWide = "mul.wide", Div = "div", Rem = "rem",
         Min = "min", Max = "max", MinNan = "min.NaN", MaxNan = "max.NaN",
-        AddRn = "add.rn", SubRn = "sub.rn", MulRn = "mul.rn", DivRn = "div.rn",
+        AddRn = "add.rn", SubRn = "sub.rn", MulRn = "mul.rn", DivRn = "div.rn", DivFull = "div.full",
         And = "and", Or = "or", Xor = "xor", Shl = "shl", Shr = "shr",
     }
 }

@@ -67,7 +67,7 @@ type Told = (Vec<Printed>, Option<Diagnostics>);
 
 fn ran(tir: &str, grid: Grid, threads: u32, args: &[Value], run: impl FnOnce(Ready<'_>) -> Told) -> Ran {
     let module = parse(tir);
-    let config = LaunchConfig { grid, queue_depth: None, threads: Some(threads) };
+    let config = LaunchConfig { grid, threads: Some(threads), ..LaunchConfig::default() };
     let mut values: Vec<Value> = args.to_vec();
     let (prints, errors) = run(Ready { module: module.clone(), args: bind(&module, &mut values), config });
     Ran { tensors: tensors(values), prints, errors }

@@ -88,5 +88,5 @@ fn launch(text: &str, module: &Module) -> (LaunchConfig, Vec<Given>) {
             Given::Tensor(tensor)
         }
     });
-    (LaunchConfig { grid, queue_depth: depth, threads: None }, given.collect())
+    (LaunchConfig { grid, queue_depth: depth, ..LaunchConfig::default() }, given.collect())
 }

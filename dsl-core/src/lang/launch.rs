@@ -252,6 +252,12 @@ impl<'a> Launch<'a> {
         self.config.threads = Some(threads);
         self
     }
+    /// On a GPU: whether `a * b + c` may round once, and f32 functions may be those of the hardware, faster and less exact
+    /// (`docs/gpu-math.md`). Default: no.
+    pub fn fast_math(mut self, yes: bool) -> Self {
+        self.config.fast_math = yes;
+        self
+    }
     /// Traces again even if this specialisation has been traced, and compares: finds bodies that are not pure.
     /// `TILEWRIGHT_RETRACE=1` does so for every launch.
     pub fn retrace(mut self, yes: bool) -> Self {

@@ -86,6 +86,14 @@ pub(super) fn target_arg() -> Arg {
         .help("Where to run")
 }
 
+/// `--fast-math`.
+pub(super) fn fast_math_arg() -> Arg {
+    Arg::new("fast-math")
+        .long("fast-math")
+        .action(ArgAction::SetTrue)
+        .help("On a GPU: products and sums may round once, functions are the hardware's (docs/gpu-math.md)")
+}
+
 /// `--threads`.
 pub(super) fn threads_arg() -> Arg {
     Arg::new("threads")
@@ -137,6 +145,7 @@ pub(super) fn launch_args() -> Vec<Arg> {
             .value_parser(value_parser!(u32).range(1..))
             .help("Messages a queue holds before a send waits"),
         threads_arg(),
+        fast_math_arg(),
         Arg::new("timing-only")
             .long("timing-only")
             .action(ArgAction::SetTrue)

@@ -49,7 +49,7 @@ impl Command for Run {
         launch = options.grid.into_iter().fold(launch, |launch, grid| launch.grid(grid));
         launch = options.queue_depth.into_iter().fold(launch, |launch, depth| launch.queue_depth(depth));
         launch = options.threads.into_iter().fold(launch, |launch, threads| launch.threads(threads));
-        let launch = launch.ready()?;
+        let launch = launch.fast_math(options.fast_math).ready()?;
         if options.check {
             runtime.check(&launch)?.iter().for_each(|remark| note(&remark.to_string()));
         }
@@ -80,6 +80,7 @@ struct Options {
     grid: Option<Grid>,
     queue_depth: Option<u32>,
     threads: Option<u32>,
+    fast_math: bool,
     timing_only: bool,
     check_races: bool,
     check: bool,
@@ -99,6 +100,7 @@ impl Options {
             grid: args::grid(matches)?,
             queue_depth: matches.get_one::<u32>("queue-depth").copied(),
             threads: matches.get_one::<u32>("threads").copied(),
+            fast_math: matches.get_flag("fast-math"),
             timing_only,
             check_races: matches.get_flag("check-races"),
             check: !matches.get_flag("no-check"),
@@ -118,7 +120,9 @@ impl Options {
         let depth = self.queue_depth.map(|depth| ("queue depth".to_string(), depth.to_string()));
         let threads = self.threads.map(|threads| ("threads".to_string(), threads.to_string()));
         let schedule = self.schedule.map(|seed| ("schedule".to_string(), format!("seed {seed}")));
-        [("inputs".to_string(), inputs)].into_iter().chain(grid).chain(depth).chain(threads).chain(schedule).collect()
+        let fast_math = self.fast_math.then(|| ("fast math".to_string(), "yes".to_string()));
+        let all = [("inputs".to_string(), inputs)].into_iter().chain(grid).chain(depth).chain(threads);
+        all.chain(fast_math).chain(schedule).collect()
     }
 }
 

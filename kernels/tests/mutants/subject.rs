@@ -178,7 +178,7 @@ impl Subject {
             Subject::Text { grid, depth, .. } => {
                 let n = grid.num_programs().unwrap_or(0);
                 let tensor = || Tensor::<i32, 1>::uninit([n]).as_any().clone();
-                let config = LaunchConfig { grid: *grid, queue_depth: Some(*depth), threads: None };
+                let config = LaunchConfig { grid: *grid, queue_depth: Some(*depth), ..LaunchConfig::default() };
                 Start::Pair { tensors: Box::new([tensor(), tensor()]), config }
             }
         }

@@ -2,13 +2,15 @@
 //! `docs/gpu-math.md`, tests measure them (`tests/math_error.rs`). Every function is right at zeros of both signs,
 //! subnormal numbers, infinities and NaN, and none branches, but for the angles of `turn.rs` that are far from 0.
 //!
-//! `calc.rs`: arithmetic for formulas. `exp.rs`: powers and `tanh`. `log.rs`. `erf.rs`. `turn.rs`: sine and cosine.
+//! `calc.rs`: arithmetic for formulas. `exp.rs`: powers and `tanh`. `log.rs`. `erf.rs`. `turn.rs`: sine and cosine. `fast.rs`: what
+//! `fast_math` makes of them.
 //! `coefficients.rs`: polynomials, printed by `coefficients.py`, which derives them.
 
 mod calc;
 mod coefficients;
 mod erf;
 mod exp;
+mod fast;
 mod log;
 mod turn;
 
@@ -58,9 +60,10 @@ impl Lower<'_> {
     }
     /// Correctly rounded: f16 and bf16 too, since f32 has more than twice their bits.
     pub(super) fn sqrt(&mut self, elem: ElemType, x: Src) -> Reg {
+        let root = if self.options.fast_math { Math::SqrtApprox } else { Math::SqrtRn };
         match elem {
             ElemType::F64 => self.math(Math::SqrtRn, Ty::F64, x),
-            _ => self.through_f32(elem, &[x], |cx, args| cx.math(Math::SqrtRn, Ty::F32, args[0])),
+            _ => self.through_f32(elem, &[x], |cx, args| cx.math(root, Ty::F32, args[0])),
         }
     }
     /// f32: one instruction. f64: two correctly rounded steps.
@@ -77,6 +80,9 @@ impl Lower<'_> {
 
 impl Calc<'_, '_> {
     fn function(&mut self, f: Function, x: Reg) -> Reg {
+        if self.cx.options.fast_math && !self.is_f64() {
+            return self.fast(f, x);
+        }
         match (f, self.ty) {
             (Function::Exp, Ty::F64) => self.exp_f64(x),
             (Function::Exp, _) => self.exp_f32(x),

@@ -114,7 +114,7 @@ fn to_ptx(bench: &Bench, launch: &Ready<'_>, start: Instant) -> Result<f64, Diag
     let (target, known) = (bench.gpu.target(), Class::of(launch).known());
     tilewright_cuda::compile(
         &launch.module,
-        &tilewright_cuda::Options { target, threads, known, in_place: Vec::new(), aligned: Vec::new() },
+        &tilewright_cuda::Options { known, ..tilewright_cuda::Options::new(target, threads) },
     )?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }

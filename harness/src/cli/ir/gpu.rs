@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::Module;
 use tilewright_core::launch::Grid;
-use tilewright_core::passes::facts::Known;
 use tilewright_cuda::launch::{DEFAULT_THREADS, compile_for};
 use tilewright_cuda::{Compiled, Options, compile, layout};
 
@@ -33,7 +32,7 @@ pub(super) fn of_kernel(instance: &Instance, matches: &ArgMatches) -> Result<Mad
     let mut case = instance.case(Inputs::ShapesOnly, &Limits::gpu(Target::Cuda, arch))?;
     let start = Instant::now();
     let launch = threads(matches).into_iter().fold(case.launch()?, |launch, threads| launch.threads(threads));
-    let ready = launch.ready()?;
+    let ready = launch.fast_math(matches.get_flag("fast-math")).ready()?;
     let tracing = Some(start.elapsed());
     Ok(Made { compiled: compile_for(&ready, arch)?, grid: Some(ready.config.grid), tracing })
 }
@@ -44,13 +43,8 @@ pub(super) fn of_kernel(instance: &Instance, matches: &ArgMatches) -> Result<Mad
 /// What does not compile.
 pub(super) fn of_file(module: &Module, matches: &ArgMatches) -> Result<Made, Diagnostics> {
     let threads = threads(matches).unwrap_or(DEFAULT_THREADS);
-    let options = Options {
-        target: args::arch(matches),
-        threads,
-        known: Known::default(),
-        in_place: Vec::new(),
-        aligned: Vec::new(),
-    };
+    let fast_math = matches.get_flag("fast-math");
+    let options = Options { fast_math, ..Options::new(args::arch(matches), threads) };
     Ok(Made { compiled: compile(module, &options)?, grid: None, tracing: None })
 }
 

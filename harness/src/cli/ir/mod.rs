@@ -51,6 +51,7 @@ impl Command for Ir {
             loc.help("With the source location of every op"),
             args::arch_arg().global(true).help("What GPU code is compiled for (with --stage layout and ptx)"),
             args::threads_arg().global(true),
+            args::fast_math_arg().global(true),
             stats.help("With parameters, instructions, registers and the time it took, as comments (with --stage ptx)"),
             json.help("Results as JSON"),
         ]);
