@@ -31,6 +31,7 @@ impl Command for Verify {
                 args::target_arg().help("One backend [default: all that are present]"),
                 args::arch_arg().help("What the emulator emulates"),
                 args::schedule_arg(),
+                args::fast_math_arg(),
             ])
     }
     fn run(&self, matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
@@ -44,6 +45,7 @@ impl Command for Verify {
             backends = scheduled(backends, seed)?;
         }
         let seed = matches.get_one::<u64>("seed").copied().unwrap_or_default();
+        let how = How { seed, fast_math: matches.get_flag("fast-math") };
         let first = !matches.get_flag("no-check");
 
         let mut sheet = Sheet::begin(cx.out, common.format, &COLUMNS)?;
@@ -51,7 +53,7 @@ impl Command for Verify {
         let (mut count, mut wrong) = (Count::default(), Diagnostics::default());
         for instance in &instances {
             for backend in &mut backends {
-                let result = check(instance, backend, seed, first);
+                let result = check(instance, backend, how, first);
                 count.add(backend.target(), &result);
                 rows(instance, backend, &result).iter().try_for_each(|row| sheet.row(row))?;
                 wrong.0.extend(result.failure().into_iter().flat_map(|e| e.0));
@@ -60,6 +62,7 @@ impl Command for Verify {
         }
         drop(progress);
         let mut facts = vec![("inputs".to_string(), format!("random, seed {seed}"))];
+        facts.extend(how.fast_math.then(|| ("fast math".to_string(), "yes, on GPUs".to_string())));
         facts.extend(schedule.map(|seed| ("schedule of the emulator".to_string(), format!("seed {seed}"))));
         if backends.iter().any(|backend| backend.target() == Target::Sim) {
             facts.extend(machine_facts(&common.open_machine()?, &FieldSet::default()));
@@ -126,17 +129,24 @@ fn reason(why: &Diagnostics) -> String {
     why.0.first().map(|d| format!("{} {}", d.code, d.message)).unwrap_or_default()
 }
 
+/// What all instances run with.
+#[derive(Clone, Copy)]
+struct How {
+    seed: u64,
+    fast_math: bool,
+}
+
 /// One instance on one backend; `first`: messages and barriers are checked before the run.
-fn check(instance: &Instance, backend: &mut Runtime, seed: u64, first: bool) -> Checked {
-    match values(instance, backend, seed, first) {
+fn check(instance: &Instance, backend: &mut Runtime, how: How, first: bool) -> Checked {
+    match values(instance, backend, how, first) {
         Ok(outputs) => Checked::Outputs(outputs),
         Err(why) if why.0.iter().any(|d| d.code == tilewright_cuda::NOT_LOWERED) => Checked::NotBuilt(why),
         Err(why) => Checked::Failed(why),
     }
 }
-fn values(instance: &Instance, backend: &mut Runtime, seed: u64, first: bool) -> Result<Vec<Agreement>, Diagnostics> {
-    let mut case = instance.case(Inputs::Random { seed }, &backend.limits())?;
-    let launch = case.launch()?.ready()?;
+fn values(instance: &Instance, backend: &mut Runtime, how: How, first: bool) -> Result<Vec<Agreement>, Diagnostics> {
+    let mut case = instance.case(Inputs::Random { seed: how.seed }, &backend.limits())?;
+    let launch = case.launch()?.fast_math(how.fast_math).ready()?;
     if first {
         backend.check(&launch)?.iter().for_each(|remark| note(&format!("{instance}: {remark}")));
     }

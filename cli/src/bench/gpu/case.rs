@@ -4,6 +4,7 @@
 use crate::gpu::{Bench, Queued, rate};
 use std::time::{Duration, Instant};
 use tilewright_core::diag::{Diagnostic, Diagnostics};
+use tilewright_core::lang::Launch;
 use tilewright_core::launch::{Arg, Grid, Ready};
 use tilewright_core::tensor::AnyTensor;
 use tilewright_cuda::launch::{Address, Class, Device};
@@ -13,6 +14,7 @@ use tilewright_harness::registry::{Agreement, Case, Inputs, Instance, Limits, Ta
 pub struct Options {
     pub runs: u32,
     pub seed: u64,
+    pub fast_math: bool,
 }
 
 /// A row.
@@ -61,7 +63,7 @@ fn on_sets(
     let limits = Limits::gpu(Target::Cuda, bench.gpu.target());
     let mut case = instance.case(Inputs::Random { seed: options.seed }, &limits)?;
     let start = Instant::now();
-    let own = case.launch()?.ready()?;
+    let own = case.launch()?.fast_math(options.fast_math).ready()?;
     let ptx_ms = to_ptx(bench, &own, start)?;
     let bytes: u64 = own.args.iter().filter_map(tensor).map(|t| t.len() as u64 * t.elem.bytes()).sum();
     let l2 = bench.gpu.properties().l2_bytes;
@@ -75,7 +77,7 @@ fn on_sets(
 
     let mut best: Option<Timed> = None;
     for config in configs {
-        let launches = ready(bench, &mut *case, *config, &sets)?;
+        let launches = ready(bench, case.launch()?.fast_math(options.fast_math), *config, &sets)?;
         check(bench, &mut *case, &launches[0], &sets[0])?;
         let time = bench.replayed(options.runs, count, |stream, set| bench.queue(stream, &launches[set]))?;
         let (us, gbs) = rates(time);
@@ -114,7 +116,11 @@ fn to_ptx(bench: &Bench, launch: &Ready<'_>, start: Instant) -> Result<f64, Diag
     let (target, known) = (bench.gpu.target(), Class::of(launch).known());
     tilewright_cuda::compile(
         &launch.module,
-        &tilewright_cuda::Options { known, ..tilewright_cuda::Options::new(target, threads) },
+        &tilewright_cuda::Options {
+            known,
+            fast_math: launch.config.fast_math,
+            ..tilewright_cuda::Options::new(target, threads)
+        },
     )?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
@@ -134,11 +140,11 @@ fn upload(bench: &mut Bench, launch: &Ready<'_>) -> Result<Vec<Address>, Diagnos
 
 fn ready(
     bench: &mut Bench,
-    case: &mut dyn Case,
+    launch: Launch<'_>,
     config: Config,
     sets: &[Vec<Address>],
 ) -> Result<Vec<Queued>, Diagnostics> {
-    let mut launch = case.launch()?.ready()?;
+    let mut launch = launch.ready()?;
     if let Some((threads, programs)) = config {
         launch.config.threads = Some(threads);
         if programs > 0 {

@@ -48,6 +48,10 @@ pub(super) fn args() -> Vec<Arg> {
             .action(ArgAction::SetTrue)
             .help("Every number of threads and programs, and the best"),
         super::runs_arg("7").help("Times to replay each kernel; the median counts"),
+        Arg::new("fast-math")
+            .long("fast-math")
+            .action(ArgAction::SetTrue)
+            .help("Products and sums may round once, functions are the hardware's (docs/gpu-math.md)"),
     ]
     .into_iter()
     .chain(output_args())
@@ -61,11 +65,16 @@ pub(super) fn run(matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome,
         [] => INSTANCES.iter().map(|word| cx.kernels.instance(word)).collect::<Result<_, _>>()?,
         _ => cx.kernels.chosen(&words)?,
     };
-    let options = Options { runs: super::runs(matches), seed: 1 };
-    let mut bench = Bench::open()?;
+    let options = Options { runs: super::runs(matches), seed: 1, fast_math: matches.get_flag("fast-math") };
+    // What is timed has to be there: the emulator has no time.
+    let mut bench = Bench::open().map_err(|mut why| {
+        why.0.iter_mut().for_each(|d| d.next = Some(NO_GPU.to_string()));
+        why
+    })?;
     let mut lines = Lines::begin(cx.out, common.format, &COLUMNS)?;
     let progress = Progress::new("bench", instances.len(), common.rows_only());
     let (mut wrong, mut facts) = (Diagnostics::default(), bench.facts());
+    facts.extend(options.fast_math.then(|| ("fast math".to_string(), "yes".to_string())));
     for instance in &instances {
         let configs = if matches.get_flag("sweep") { sweep(&bench) } else { vec![None] };
         let result = case::timed(&mut bench, instance, &options, &configs, &mut |timed| {
@@ -94,6 +103,10 @@ pub(super) fn run(matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome,
     wrong.finish()?;
     Ok(Outcome::Done)
 }
+
+/// Instead of what the driver proposes to a run.
+const NO_GPU: &str =
+    "a machine with an NVIDIA GPU; what the kernels compute is checked without one: verify --target ptx-emu";
 
 fn sweep(bench: &Bench) -> Vec<Option<(u32, usize)>> {
     let (threads, per_sm) = SWEEP;
