@@ -104,7 +104,7 @@ pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
     check_threads(options.threads)?;
     let start = Instant::now();
     let passes::Optimised { module, remarks, checks } =
-        passes::optimise(m, &passes::Options { known: options.known.clone(), ..Default::default() })?;
+        passes::optimise(m, &passes::Options { known: options.known.clone(), ahead: true, ..Default::default() })?;
     let optimised = Instant::now();
     let Lowered { kernel, abi, slots, prints, barriers, steps, layouts, moves, plan } =
         lower::lower(&module, &checks, options)?;

@@ -36,6 +36,14 @@ impl Target {
             Target::Sm90a => 227 * 1024,
         }
     }
+    /// CTAs of so many threads that an SM can hold (for sm_80 the smallest of the family, 8.6's).
+    pub fn ctas_per_sm(self, threads: u32) -> u32 {
+        let (most_threads, most) = match self {
+            Target::Sm80 => (1536, 16),
+            Target::Sm90a => (2048, 32),
+        };
+        (most_threads / threads.max(1)).clamp(1, most)
+    }
     /// Whether there are instructions to and from 8-bit floats (8.9 and later).
     pub const fn has_fp8(self) -> bool {
         match self {

@@ -19,12 +19,15 @@ fn agrees(tir: &str, args: &[Value]) {
 fn f32s(dims: &[usize]) -> Value {
     Value::Tensor(some(ElemType::F32, dims))
 }
-/// The instructions of the innermost loop: from the last label that a branch goes back to until that branch.
-fn turn(tir: &str) -> Vec<String> {
+fn compiled(tir: &str) -> String {
     let known = Known::default();
     let options = Options { known, ..Options::new(Target::Sm90a, 64) };
-    let compiled = compile(&parse(tir), &options).unwrap_or_else(|e| panic!("{e}"));
-    let lines: Vec<String> = compiled.printed.text.lines().map(|line| line.trim().to_string()).collect();
+    compile(&parse(tir), &options).unwrap_or_else(|e| panic!("{e}")).printed.text
+}
+/// The instructions of the innermost loop: from the last label that a branch goes back to until that branch.
+fn turn(tir: &str) -> Vec<String> {
+    let text = compiled(tir);
+    let lines: Vec<String> = text.lines().map(|line| line.trim().to_string()).collect();
     let back = |end: &usize| {
         let label = lines[*end].split("bra.uni ").nth(1)?.trim_end_matches(';').to_string();
         let start = lines[..*end].iter().position(|line| *line == format!("{label}:"))?;
@@ -32,7 +35,7 @@ fn turn(tir: &str) -> Vec<String> {
     };
     let ends = (0..lines.len()).filter(|i| lines[*i].contains("bra.uni"));
     let loops: Vec<Vec<String>> = ends.filter_map(|end| back(&end)).collect();
-    loops.into_iter().min_by_key(Vec::len).unwrap_or_else(|| panic!("no loop\n{}", compiled.printed.text))
+    loops.into_iter().min_by_key(Vec::len).unwrap_or_else(|| panic!("no loop\n{text}"))
 }
 /// Instructions of a turn that multiply addresses.
 fn multiplications(tir: &str) -> Vec<String> {
@@ -161,4 +164,31 @@ fn loops_in_loops_and_branches_move_what_they_change() {
 }
 ";
     agrees(tir, &[f32s(&[9, 20, 8]), f32s(&[20, 80]), Value::Scalar(9i64.into())]);
+}
+
+#[test]
+fn a_loop_with_stages_asks_for_its_next_tile_first_and_gives_the_same() {
+    let tir = |stages: u32| {
+        format!(
+            "kernel @k(%x: view<?x?xf32>, %y: view_mut<?x?xf32>, %step: i32) {{
+  %n = len %x axis 0 : i32
+  %p = program_id : i32
+  for %r in %p..%n step %step stages {stages} {{
+    %a = load %x[%r, 0] else 0.0 : tile<2x32xf32>
+    %s = reduce_sum %a axis 1 : tile<2xf32>
+    %b = broadcast %s axis 1 : tile<2x32xf32>
+    %c = sub %a, %b : tile<2x32xf32>
+    store inside %y[%r, 0], %c
+  }}
+}}
+"
+        )
+    };
+    for (rows, step) in [(0, 4), (1, 4), (7, 4), (33, 6), (9, 1000)] {
+        let alone = [f32s(&[rows, 32]), f32s(&[rows, 32]), Value::Scalar(step.into())];
+        agrees(&tir(2), &alone);
+    }
+    // The tile of the first turn is loaded before the loop, that of the next in each.
+    let text = |stages| compiled(&tir(stages));
+    assert_eq!(text(2).matches("ld.global").count(), 2 * text(1).matches("ld.global").count(), "{}", text(2));
 }

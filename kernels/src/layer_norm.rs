@@ -4,7 +4,7 @@
 //! Contract: a block of rows fits into scratch, eps > 0; any R.  Work: about 8 R N flops over 2 R N elements; bound by memory.
 //! Tolerance: row `normalised` of the one table.
 
-use crate::config::{SMS, Share};
+use crate::config::{ANY_NUMBER, SMS, Share};
 use crate::contract::{number, scratch};
 use crate::{open, to_f64};
 use ndarray::{Array2, ArrayView1, ArrayView2};
@@ -14,9 +14,9 @@ use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase,
 
 /// Rows a program normalises at once; one on a GPU.
 pub const ROWS: usize = 4;
-/// As many programs as fit an H200 at once, each with many rows, of which a thread holds 16 elements in f32: gain and bias
-/// are read once by each.
-pub const GPU: Share = Share { bytes_per_thread: 64, most: 3 * SMS };
+/// A row a program, 16 of its elements a thread: while some rows are read, others are summed and written. Of 16-bit
+/// elements a row is too few bytes for that: as many programs as fit an H200 at once, each with many rows.
+pub const GPU: Share = Share { bytes_per_thread: 64, most: ANY_NUMBER };
 
 #[kernel]
 pub fn layer_norm<T: Float, const B: usize, const N: usize>(
@@ -126,7 +126,8 @@ impl<T: Float> Case for NormCase<T> {
             Target::Cuda | Target::PtxEmu => (layer_norm::<T, 1, ANY>, 1),
         };
         let launch = kernel(&self.x, &self.gain, &self.bias, &mut self.y, self.eps, columns);
-        Ok(GPU.launch(launch, self.target, rows.div_ceil(block), columns * size_of::<f32>()))
+        let share = if T::ELEM.bytes() < 4 { Share { most: 3 * SMS, ..GPU } } else { GPU };
+        Ok(share.launch(launch, self.target, rows.div_ceil(block), columns * size_of::<f32>()))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (x, gain, bias) = (to_f64(&self.x), to_f64(&self.gain), to_f64(&self.bias));

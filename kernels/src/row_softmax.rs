@@ -10,7 +10,7 @@ use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
 use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
-/// A row a program, 16 of its elements a thread, which are held in f32: while some rows are read, others are summed and written.
+/// A row a program, four vectors of it a thread: while some rows are read, others are summed and written.
 pub const GPU: Share = Share { bytes_per_thread: 64, most: ANY_NUMBER };
 
 #[kernel]
@@ -75,7 +75,7 @@ impl<T: Float> Case for SoftmaxCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
         let [rows, columns] = self.x.dims();
         let launch = row_softmax::<T, ANY>(&self.x, &mut self.y, columns);
-        Ok(GPU.launch(launch, self.target, rows, columns * size_of::<f32>()))
+        Ok(GPU.launch(launch, self.target, rows, columns * T::ELEM.bytes() as usize))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let expected = reference(to_f64(&self.x).view()).into_dyn();

@@ -18,7 +18,7 @@ fn every_shipped_kernel_checks_where_it_is_on_record() {
             let mut case = instance.case(Inputs::ShapesOnly, &LIMITS).unwrap_or_else(|e| panic!("{name}: {e}"));
             let ready = case.launch().and_then(|launch| launch.ready()).unwrap_or_else(|e| panic!("{name}: {e}"));
             for (launches, known) in [("its launch", Known::of(&ready)), ("all launches", Known::default())] {
-                let optimised = optimise(&ready.module, &Options { known, deny_in_kernel_checks: true });
+                let optimised = optimise(&ready.module, &Options { known, deny_in_kernel_checks: true, ahead: true });
                 let checks = optimised.unwrap_or_else(|e| panic!("{name}: {e}")).checks;
                 rows.insert(format!("  for {launches}: {}\n", checks.counts()));
             }

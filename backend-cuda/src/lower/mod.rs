@@ -73,6 +73,8 @@ struct Lower<'m> {
     values: Vec<Option<Held>>,
     /// The loops around the current op, outermost first.
     loops: Vec<Around>,
+    /// Some loop carries an address.
+    streams: bool,
     /// Registers that stand for a whole kernel: parameters, ids.
     entry: FxHashMap<Item, Reg>,
     specials: FxHashMap<Special, Reg>,
@@ -175,6 +177,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         abi: Abi::default(),
         values: vec![None; m.num_values()],
         loops: Vec::new(),
+        streams: false,
         entry: FxHashMap::default(),
         specials: FxHashMap::default(),
         current: OpId(0),
@@ -201,7 +204,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         target: options.target,
         param_bytes: cx.abi.bytes(),
         threads: options.threads,
-        min_ctas_per_sm: min_ctas(options.threads, ptx::pressure(&cx.body), options.target, plan.bytes),
+        min_ctas_per_sm: min_ctas(options.threads, ptx::pressure(&cx.body), cx.streams, options.target, plan.bytes),
         shared_bytes: plan.bytes,
         offsets: plan.offsets.clone(),
         body: cx.body,
@@ -217,16 +220,22 @@ fn written(m: &Module) -> Vec<bool> {
     out
 }
 
-/// CTAs that an SM should hold at once: as many as make 1024 threads, fewer where the tiles need more registers.
-/// More threads would leave ptxas too few registers to keep loads in flight (PTX.md 2).
-fn min_ctas(threads: u32, alive: u32, target: Target, shared: u32) -> u32 {
+/// CTAs that an SM should hold at once: as many as make 1024 threads, fewer where the tiles need more registers; all it can
+/// where threads hold little and a loop `streams`: has an instruction or two for each address. Asked for more, ptxas keeps
+/// fewer loads in flight or spills; asked for fewer, it spends registers on numbers that it could compute anew (PTX.md 2).
+fn min_ctas(threads: u32, alive: u32, streams: bool, target: Target, shared: u32) -> u32 {
+    let room = |ctas: u32| REGISTERS / (threads * ctas) / ALLOCATED_BY * ALLOCATED_BY;
     // Addresses, and what ptxas keeps of its own.
-    let needed = alive + 16;
-    let fits = |ctas: &u32| REGISTERS / (threads * ctas) >= needed && shared * ctas <= target.shared_bytes();
-    (1..=(1024 / threads).max(1)).rev().find(fits).unwrap_or(1)
+    let fits = |ctas: &u32| room(*ctas) >= alive + 12 && shared * ctas <= target.shared_bytes();
+    let most = if streams && alive <= LITTLE { u32::MAX } else { 1024 / threads };
+    (1..=most.clamp(1, target.ctas_per_sm(threads))).rev().find(fits).unwrap_or(1)
 }
+/// Registers alive that leave ptxas enough for its own where an SM is full and each thread has 32.
+const LITTLE: u32 = 20;
 /// 32-bit registers of an SM.
 const REGISTERS: u32 = 1 << 16;
+/// A thread gets a multiple of so many.
+const ALLOCATED_BY: u32 = 8;
 
 /// A PTX name that says which kernel it is; names from text may hold anything.
 fn entry_name(name: &str) -> String {

@@ -1,8 +1,9 @@
 //! PTX as data: typed registers and instructions, kernels, and the one printer. Knows nothing of tiles.
 //! `ty.rs`: types and registers. `inst.rs`: instructions. `body.rs`: building a kernel's instructions.
-//! `print.rs`: the text, and which line of it came from which kernel line. `places.rs`: when each runs; `pressure.rs`: registers
-//! alive at once. Not here: what to emit (`lower`).
+//! `print.rs`: the text, and which line of it came from which kernel line. `blocks.rs`: the flow of control. `places.rs`: when
+//! each runs; `pressure.rs`: registers alive at once. Not here: what to emit (`lower`).
 
+mod blocks;
 mod body;
 mod inst;
 mod places;
@@ -10,6 +11,7 @@ mod pressure;
 mod print;
 mod ty;
 
+pub use blocks::Blocks;
 pub use body::{Aside, Body, Buffer, Line, Memory, Place, Ring, Touch};
 pub use inst::{
     Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Mma, Op, Round, Shuffle, Space, Special, Src,

@@ -7,8 +7,7 @@
 //! nothing changes. Barriers are only ever added, so this ends.
 
 use super::plan::Plan;
-use crate::ptx::{Body, Inst, Label, Line, Op, Ring, Touch};
-use rustc_hash::FxHashMap;
+use crate::ptx::{Blocks, Body, Inst, Line, Op, Ring, Touch};
 
 /// Accesses since the last barrier, by the instruction that made them.
 type Pending = Vec<(usize, Touch)>;
@@ -16,12 +15,12 @@ type Pending = Vec<(usize, Touch)>;
 /// Puts barriers where they are needed.
 pub fn place_barriers(body: &mut Body, plan: &Plan) {
     let lines = std::mem::take(body.lines_mut());
-    let blocks = Blocks::of(&lines);
+    let blocks = Blocks::of(&lines.iter().collect::<Vec<_>>());
     let mut before = vec![false; lines.len()];
-    let mut at_start: Vec<Pending> = vec![Pending::new(); blocks.starts.len()];
-    let mut todo: Vec<usize> = (0..blocks.starts.len()).rev().collect();
+    let mut at_start: Vec<Pending> = vec![Pending::new(); blocks.len()];
+    let mut todo: Vec<usize> = (0..blocks.len()).rev().collect();
     while let Some(block) = todo.pop() {
-        let end = walk(&lines, blocks.range(block, lines.len()), at_start[block].clone(), plan, &mut before);
+        let end = walk(&lines, blocks.range(block), at_start[block].clone(), plan, &mut before);
         for &next in &blocks.next[block] {
             let known = &mut at_start[next];
             let new: Vec<_> = end.iter().filter(|p| !known.contains(p)).copied().collect();
@@ -78,47 +77,4 @@ fn collide(plan: &Plan, (from, a): (usize, Touch), (at, b): (usize, Touch)) -> b
     };
     let turning = a.memory == b.memory && ordered;
     (a.writes || b.writes) && !same_group && !turning && plan.overlap(a.memory, b.memory)
-}
-
-/// Straight pieces between labels and branches.
-struct Blocks {
-    starts: Vec<usize>,
-    next: Vec<Vec<usize>>,
-}
-
-impl Blocks {
-    fn of(lines: &[Line]) -> Blocks {
-        let mut starts = vec![0];
-        let mut labels: FxHashMap<Label, usize> = FxHashMap::default();
-        for (at, line) in lines.iter().enumerate() {
-            match line.inst.op {
-                Op::Label(label) => {
-                    if starts.last() != Some(&at) {
-                        starts.push(at);
-                    }
-                    labels.insert(label, starts.len() - 1);
-                }
-                Op::Bra { .. } | Op::Ret => starts.push(at + 1),
-                _ => {}
-            }
-        }
-        let count = starts.len();
-        let mut blocks = Blocks { starts, next: vec![Vec::new(); count] };
-        for block in 0..count {
-            let last = blocks.range(block, lines.len()).next_back().map(|at| &lines[at].inst);
-            let follows = (block + 1 < count).then_some(block + 1);
-            blocks.next[block] = match last {
-                Some(Inst { guard, op: Op::Bra { to, .. } }) => {
-                    let fall = follows.filter(|_| guard.is_some());
-                    labels.get(to).copied().into_iter().chain(fall).collect()
-                }
-                Some(Inst { guard: None, op: Op::Ret }) => Vec::new(),
-                _ => follows.into_iter().collect(),
-            };
-        }
-        blocks
-    }
-    fn range(&self, block: usize, len: usize) -> std::ops::Range<usize> {
-        self.starts[block]..self.starts.get(block + 1).copied().unwrap_or(len)
-    }
 }

@@ -3,10 +3,11 @@
 //!
 //! `for_timing`: what the simulator times, scalar folding (`fold`) and dead code (`dce`) only: nothing there merges,
 //! hoists or fuses tile ops. `optimise`: what compilers for other targets start from; adds `canonicalise` (with
-//! `algebra`), `cse`, `licm`. What each did, or why it did not, is in its remarks.
+//! `algebra`), `cse`, `licm`, and for targets that ask for it `ahead`. What each did, or why it did not, is in its remarks.
 //! `facts`: what is known of every integer before a run. `bounds`: where each access is checked. Both are side tables.
 //! Shared: `edit` (a module under change), `purity` (what may move or merge). Not here: what ops compute (`interp`).
 
+mod ahead;
 mod algebra;
 pub mod bounds;
 mod canonicalise;
@@ -19,6 +20,7 @@ mod licm;
 mod purity;
 mod remark;
 
+pub use ahead::ahead;
 pub use canonicalise::canonicalise;
 pub use cse::cse;
 pub use dce::dce;
@@ -52,6 +54,8 @@ pub struct Options {
     /// Accesses whose bounds the kernel would check are errors, even where the kernel itself does not say
     /// `deny(in_kernel_checks)`.
     pub deny_in_kernel_checks: bool,
+    /// Loads of loops with stages run one turn ahead (`ahead`).
+    pub ahead: bool,
 }
 
 /// A module after the passes, and what they say.
@@ -99,6 +103,11 @@ pub fn optimise(m: &Module, options: &Options) -> Result<Optimised, Diagnostics>
         if module == before {
             break;
         }
+    }
+    if options.ahead {
+        let (next, said) = ahead(&module);
+        remarks.extend(said);
+        module = dce(&fold(&next));
     }
     let (checks, said) = place_checks(&module, &options.known);
     remarks.extend(said);

@@ -22,12 +22,13 @@ fn optimised(m: &Module) -> Optimised {
 }
 
 type Pass = (&'static str, fn(&Module) -> Module);
-const PASSES: [Pass; 6] = [
+const PASSES: [Pass; 7] = [
     ("fold", passes::fold),
     ("dce", passes::dce),
     ("canonicalise", |m| passes::canonicalise(m).0),
     ("cse", |m| passes::cse(m).0),
     ("licm", |m| passes::licm(m, &Known::default()).0),
+    ("ahead", |m| passes::ahead(m).0),
     ("optimise", |m| optimised(m).module),
 ];
 

@@ -27,6 +27,7 @@ fn run(pass: &str, m: &Module) -> (Module, Vec<Remark>) {
         "canonicalise" => passes::canonicalise(m),
         "cse" => passes::cse(m),
         "licm" => passes::licm(m, &Known::default()),
+        "ahead" => passes::ahead(m),
         "optimise" => {
             let out = passes::optimise(m, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
             (out.module, out.remarks)

@@ -119,6 +119,7 @@ impl Lower<'_> {
         if i32::try_from(offset).is_err() {
             distance.constants.push((Src::Imm(1), std::mem::take(&mut offset)));
         }
+        self.streams = true;
         let pointer = self.pointer(depth, base, follows)?;
         Ok(Some(match self.distance(depth, distance)? {
             None => (pointer, offset),

@@ -107,9 +107,6 @@ impl Lower<'_> {
     }
     /// `base` moved to the access's position, as an address and a constant.
     fn at_position(&mut self, at: &Access, elem: ElemType, mut base: Reg) -> Result<(Reg, i64), Fault> {
-        if let Some(carried) = self.carried(at, elem, base)? {
-            return Ok(carried);
-        }
         let mut offset = 0i64;
         // What a loop does not change comes first, so that it can leave the loop.
         let mut axes: Vec<usize> = (0..at.index.len()).collect();
@@ -181,7 +178,13 @@ impl Lower<'_> {
             let what = Hoisted::Base { param, layout: layout.clone(), rank };
             base = self.hoisted(what, |cx| cx.thread_base(base, &thread, &strides));
         }
-        let (base, offset) = self.at_position(at, elem, base)?;
+        // A loop keeps registers for what it carries: those are worth more where many instructions share an address.
+        let instructions = layout.map_or(1, |layout| layout.regs() / self.width(id, layout).aligned);
+        let carried = if instructions == 1 { self.carried(at, elem, base)? } else { None };
+        let (base, offset) = match carried {
+            Some(carried) => carried,
+            None => self.at_position(at, elem, base)?,
+        };
         let edges = self.edges(id, at, ty)?;
         let whole = self.is_whole(&edges);
         Ok(Window { base, offset, strides, thread, padding, edges, whole })

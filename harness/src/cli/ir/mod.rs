@@ -110,7 +110,7 @@ fn print(
     let stage = stage(matches);
     let optimised = match stage {
         OPTIMISED => {
-            let options = passes::Options { known: known.clone(), deny_in_kernel_checks: false };
+            let options = passes::Options { known: known.clone(), ..passes::Options::default() };
             Some(passes::optimise(traced, &options)?)
         }
         _ => None,
