@@ -18,6 +18,8 @@ pub const BLOCK: [usize; 2] = [64, 64];
 /// Threads of a program on a GPU: a warp for 16 of its rows, so that a row's scores, weights and sums stay in one warp; of
 /// f32, which the threads multiply, twice as many.
 pub const GPU_THREADS: u32 = 128;
+/// Rows of q in f32 on a GPU: with 64, 255 registers a thread were not enough for ragged ones.
+const GPU_F32_ROWS: usize = 32;
 
 #[kernel]
 pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const D: usize>(
@@ -170,13 +172,20 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
         let [heads, rows, d] = self.q.dims();
         let scale = (1.0 / (d as f64).sqrt()) as f32;
-        let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
-        let launch = kernel(&self.q, &self.k, &self.v, &mut self.o, scale, self.causal, d);
+        let (q, k, v, o) = (&self.q, &self.k, &self.v, &mut self.o);
+        let gpu = matches!(self.target, Target::Cuda | Target::PtxEmu);
+        let (block, launch) = if gpu && T::ELEM.bytes() > 2 {
+            let kernel = fused_attention::<T, GPU_F32_ROWS, { BLOCK[1] }, ANY>;
+            (GPU_F32_ROWS, kernel(q, k, v, o, scale, self.causal, d))
+        } else {
+            let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
+            (BLOCK[0], kernel(q, k, v, o, scale, self.causal, d))
+        };
         Ok(match self.target {
             Target::Sim | Target::Reference => launch.grid(Grid::cubes(1).pes(8)),
             Target::Cuda | Target::PtxEmu => {
                 let threads = if T::ELEM.bytes() <= 2 { GPU_THREADS } else { 2 * GPU_THREADS };
-                launch.grid(Grid::cubes(heads * rows.div_ceil(BLOCK[0]))).threads(threads)
+                launch.grid(Grid::cubes(heads * rows.div_ceil(block))).threads(threads)
             }
         })
     }

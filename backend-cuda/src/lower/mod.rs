@@ -75,6 +75,8 @@ struct Lower<'m> {
     loops: Vec<Around>,
     /// Some loop carries an address.
     streams: bool,
+    /// A product is multiplied and added in the threads, in a long unrolled chain.
+    unrolls: bool,
     /// Registers that stand for a whole kernel: parameters, ids.
     entry: FxHashMap<Item, Reg>,
     specials: FxHashMap<Special, Reg>,
@@ -178,6 +180,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         values: vec![None; m.num_values()],
         loops: Vec::new(),
         streams: false,
+        unrolls: false,
         entry: FxHashMap::default(),
         specials: FxHashMap::default(),
         current: OpId(0),
@@ -199,12 +202,15 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         return Err(cx.shared_too_large(&plan));
     }
     shared::place_barriers(&mut cx.body, &plan);
+    let alive = ptx::pressure(&cx.body);
+    // Operands of the next steps are read early.
+    let alive = if cx.unrolls { alive + alive / 2 } else { alive };
     let kernel = Kernel {
         name: entry_name(&m.name),
         target: options.target,
         param_bytes: cx.abi.bytes(),
         threads: options.threads,
-        min_ctas_per_sm: min_ctas(options.threads, ptx::pressure(&cx.body), cx.streams, options.target, plan.bytes),
+        min_ctas_per_sm: min_ctas(options.threads, alive, cx.streams, options.target, plan.bytes),
         shared_bytes: plan.bytes,
         offsets: plan.offsets.clone(),
         body: cx.body,
@@ -225,8 +231,9 @@ fn written(m: &Module) -> Vec<bool> {
 /// fewer loads in flight or spills; asked for fewer, it spends registers on numbers that it could compute anew (PTX.md 2).
 fn min_ctas(threads: u32, alive: u32, streams: bool, target: Target, shared: u32) -> u32 {
     let room = |ctas: u32| REGISTERS / (threads * ctas) / ALLOCATED_BY * ALLOCATED_BY;
-    // Addresses, and what ptxas keeps of its own.
-    let fits = |ctas: &u32| room(*ctas) >= alive + 12 && shared * ctas <= target.shared_bytes();
+    // Addresses, and what ptxas keeps of its own: more where more is alive.
+    let own = (alive / 6).max(12);
+    let fits = |ctas: &u32| room(*ctas) >= alive + own && shared * ctas <= target.shared_bytes();
     let most = if streams && alive <= LITTLE { u32::MAX } else { 1024 / threads };
     (1..=most.clamp(1, target.ctas_per_sm(threads))).rev().find(fits).unwrap_or(1)
 }

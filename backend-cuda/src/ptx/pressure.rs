@@ -45,16 +45,29 @@ pub fn pressure(body: &Body) -> u32 {
     }
     let constants = lines.iter().map(|line| wide_constants(&line.inst.op)).sum::<u32>().min(MOST_CONSTANTS);
     let peak = most.div_ceil(2 * EQUAL) + constants;
-    if has_products(&lines) { (peak + ADDRESSES).max(LEAST) } else { peak }
+    if has_products(&lines) { (peak + ADDRESSES * buffers(&lines)).max(LEAST) } else { peak }
 }
 
-/// What is added for addresses that are not counted: ptxas makes them again where registers are short.
+/// What is added for addresses into a buffer of shared memory, which are not counted: ptxas makes them again where registers
+/// are short, but not all of them (chains of two products spilled with 16 in all).
 const ADDRESSES: u32 = 16;
 /// A kernel with products has at least so many: with 64 in all, small ones spilled.
 const LEAST: u32 = 80;
 
 fn has_products(lines: &[&Line]) -> bool {
     lines.iter().any(|line| matches!(line.inst.op, Op::Mma { .. }))
+}
+
+fn buffers(lines: &[&Line]) -> u32 {
+    let mut seen = Vec::new();
+    for line in lines {
+        if let Op::BufferBase { buffer, .. } = &line.inst.op
+            && !seen.contains(buffer)
+        {
+            seen.push(*buffer);
+        }
+    }
+    seen.len() as u32
 }
 
 /// The integer that an instruction computes, if it only computes one.

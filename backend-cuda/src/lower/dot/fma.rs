@@ -18,6 +18,7 @@ impl Lower<'_> {
         lens: Lens,
         start: Option<Vec<Reg>>,
     ) -> Result<Vec<Reg>, Fault> {
+        self.unrolls = true;
         let ty = held(o.to.0.elem());
         let layout = &product.layout;
         let [cover_a, cover_b] = read_by(self.m, &self.layouts, id).ok_or(Fault::NoValue)?;
