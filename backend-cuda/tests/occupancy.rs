@@ -7,7 +7,7 @@ use tilewright_core::passes::facts::Known;
 use tilewright_cuda::{Options, Target, compile};
 
 fn ctas(tir: &str, threads: u32, target: Target) -> u32 {
-    let options = Options { target, threads, known: Known::default(), in_place: Vec::new(), aligned: Vec::new() };
+    let options = Options { known: Known::default(), ..Options::new(target, threads) };
     compile(&parse(tir), &options).unwrap_or_else(|e| panic!("{e}")).kernel.min_ctas_per_sm
 }
 /// Adds up rows of 16, so many elements a turn.
