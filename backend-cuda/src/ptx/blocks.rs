@@ -45,7 +45,7 @@ impl Blocks {
         }
         blocks
     }
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.starts.len()
     }
     /// The instructions of a block.

@@ -15,9 +15,9 @@ pub fn pressure(body: &Body) -> u32 {
     let blocks = Blocks::of(&lines);
     let regs = Numbers::of(body, &lines);
     // What is alive at the start of each block, until nothing changes.
-    let mut alive: Vec<Set> = vec![regs.none(); blocks.len()];
-    let mut todo: Vec<usize> = (0..blocks.len()).collect();
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
+    let mut alive: Vec<Set> = vec![regs.none(); blocks.count()];
+    let mut todo: Vec<usize> = (0..blocks.count()).collect();
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); blocks.count()];
     for (block, next) in blocks.next.iter().enumerate() {
         next.iter().for_each(|n| before[*n].push(block));
     }
@@ -35,7 +35,7 @@ pub fn pressure(body: &Body) -> u32 {
         }
     }
     let mut most = 0;
-    for block in 0..blocks.len() {
+    for block in 0..blocks.count() {
         let mut set = at_end(&alive, block);
         most = most.max(regs.halves(&set));
         for at in blocks.range(block).rev() {
@@ -139,7 +139,13 @@ impl Numbers {
                 regs.is_free[bit] = true;
             }
         }
-        while lines.iter().fold(false, |changed, line| regs.spread(line) || changed) {}
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for line in lines {
+                changed |= regs.spread(line);
+            }
+        }
         regs
     }
     /// Notes what varies because of an instruction; whether that is new.

@@ -17,8 +17,8 @@ pub fn place_barriers(body: &mut Body, plan: &Plan) {
     let lines = std::mem::take(body.lines_mut());
     let blocks = Blocks::of(&lines.iter().collect::<Vec<_>>());
     let mut before = vec![false; lines.len()];
-    let mut at_start: Vec<Pending> = vec![Pending::new(); blocks.len()];
-    let mut todo: Vec<usize> = (0..blocks.len()).rev().collect();
+    let mut at_start: Vec<Pending> = vec![Pending::new(); blocks.count()];
+    let mut todo: Vec<usize> = (0..blocks.count()).rev().collect();
     while let Some(block) = todo.pop() {
         let end = walk(&lines, blocks.range(block), at_start[block].clone(), plan, &mut before);
         for &next in &blocks.next[block] {
