@@ -1,7 +1,7 @@
 //! The promises of the README and of docs: every command they show runs, and the table that the README shows is what the
 //! command prints. (`docs/errors` is run by `pages.rs`.)
 
-use super::support::tilewright_at_root;
+use super::support::{clone_of_root, tilewright_in};
 use std::path::Path;
 
 fn root() -> &'static Path {
@@ -35,12 +35,12 @@ fn commands(text: &str) -> Vec<String> {
     shown.filter(|args| !placeholder(args)).collect()
 }
 
-/// Runs them from the root; gives their number.
-fn run_all(page: &Path) -> usize {
+/// Runs them in a clone; gives their number.
+fn run_all(clone: &Path, page: &Path) -> usize {
     let all = commands(&read(page));
     // All of `verify` takes too long unoptimised; CI runs it on the release build.
     for args in all.iter().filter(|args| *args != "verify") {
-        let run = tilewright_at_root(args);
+        let run = tilewright_in(clone, args);
         assert_eq!(run.code, 0, "{}: tilewright {args}\n{}{}", page.display(), run.out, run.err);
     }
     all.len()
@@ -48,20 +48,21 @@ fn run_all(page: &Path) -> usize {
 
 #[test]
 fn every_command_of_the_readme_succeeds() {
-    let shown = run_all(&root().join("README.md"));
+    let shown = run_all(&clone_of_root("readme"), &root().join("README.md"));
     assert!(shown >= 8, "the README shows {shown} commands");
 }
 
 #[test]
 fn every_command_of_the_docs_succeeds() {
-    let (mut shown, mut folders) = (run_all(&root().join("CONTRIBUTING.md")), vec![root().join("docs")]);
+    let clone = clone_of_root("docs");
+    let (mut shown, mut folders) = (run_all(&clone, &root().join("CONTRIBUTING.md")), vec![root().join("docs")]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("docs can be read") {
             let path = entry.expect("docs can be read").path();
             match path.is_dir() {
                 true if path.ends_with("errors") => {}
                 true => folders.push(path),
-                false => shown += run_all(&path),
+                false => shown += run_all(&clone, &path),
             }
         }
     }
@@ -80,7 +81,7 @@ fn the_readme_shows_the_table_that_the_sweep_prints() {
     let shown: Vec<String> = readme().lines().filter(|l| l.starts_with("     ")).map(|l| l.trim().into()).collect();
     let table: Vec<String> = shown.into_iter().filter(|l| l.starts_with("mode ") || l.starts_with("A1 ")).collect();
     assert!(table.len() >= 3, "{table:?}");
-    let printed = tilewright_at_root("sweep short-decode").out;
+    let printed = tilewright_in(root(), "sweep short-decode").out;
     for line in table {
         assert!(printed.lines().any(|l| l.trim() == line), "not printed: {line}\n{printed}");
     }

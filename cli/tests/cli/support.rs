@@ -29,10 +29,6 @@ fn words(args: &str) -> Vec<String> {
 pub fn tilewright(args: &str) -> Run {
     finished(command(args))
 }
-/// As someone who has just cloned the repository.
-pub fn tilewright_at_root(args: &str) -> Run {
-    tilewright_in(concat!(env!("CARGO_MANIFEST_DIR"), "/..").as_ref(), args)
-}
 pub fn tilewright_in(dir: &Path, args: &str) -> Run {
     let mut command = command(args);
     command.current_dir(dir);
@@ -51,6 +47,19 @@ pub fn closed_pipe(args: &str) -> (i32, String) {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
     (output.status.code().expect("it ends by itself"), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// What someone sees who has just cloned the repository. What a command writes there stays out of the project.
+pub fn clone_of_root(name: &str) -> PathBuf {
+    let (dir, root) = (temp_dir(name), Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")));
+    for entry in root.read_dir().expect("the project can be read") {
+        let entry = entry.expect("the project can be read");
+        if entry.file_name() != "target" {
+            let path = entry.path().canonicalize().expect("the project can be read");
+            std::os::unix::fs::symlink(path, dir.join(entry.file_name())).expect("the target folder can be written");
+        }
+    }
+    dir
 }
 
 /// An empty folder of this test's own.
