@@ -173,19 +173,17 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
         let [heads, rows, d] = self.q.dims();
         let scale = (1.0 / (d as f64).sqrt()) as f32;
         let (q, k, v, o) = (&self.q, &self.k, &self.v, &mut self.o);
-        let gpu = matches!(self.target, Target::Cuda | Target::PtxEmu);
-        let (block, launch) = if gpu && T::ELEM.bytes() > 2 {
-            let kernel = fused_attention::<T, GPU_F32_ROWS, { BLOCK[1] }, ANY>;
-            (GPU_F32_ROWS, kernel(q, k, v, o, scale, self.causal, d))
-        } else {
-            let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
-            (BLOCK[0], kernel(q, k, v, o, scale, self.causal, d))
-        };
+        let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
         Ok(match self.target {
-            Target::Sim | Target::Reference => launch.grid(Grid::cubes(1).pes(8)),
+            Target::Sim | Target::Reference => kernel(q, k, v, o, scale, self.causal, d).grid(Grid::cubes(1).pes(8)),
+            Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => {
+                let grid = Grid::cubes(heads * rows.div_ceil(BLOCK[0]));
+                kernel(q, k, v, o, scale, self.causal, d).grid(grid).threads(GPU_THREADS)
+            }
             Target::Cuda | Target::PtxEmu => {
-                let threads = if T::ELEM.bytes() <= 2 { GPU_THREADS } else { 2 * GPU_THREADS };
-                launch.grid(Grid::cubes(heads * rows.div_ceil(block))).threads(threads)
+                let kernel = fused_attention::<T, GPU_F32_ROWS, { BLOCK[1] }, ANY>;
+                let grid = Grid::cubes(heads * rows.div_ceil(GPU_F32_ROWS));
+                kernel(q, k, v, o, scale, self.causal, d).grid(grid).threads(2 * GPU_THREADS)
             }
         })
     }

@@ -24,6 +24,7 @@ mod held;
 mod math;
 mod memory;
 mod observe;
+mod occupancy;
 mod ordered;
 mod panels;
 mod place;
@@ -38,9 +39,8 @@ use crate::abi::{Abi, Item};
 use crate::compile::Options;
 use crate::layout::{self, Layouts, RegLayout, Swizzle};
 use crate::outcome::Slot;
-use crate::ptx::{self, Body, Kernel, Memory, Op as PtxOp, Reg, Special, Src, Touch, Ty};
+use crate::ptx::{Body, Kernel, Memory, Op as PtxOp, Reg, Special, Src, Touch, Ty};
 use crate::shared::{self, Plan};
-use crate::target::Target;
 use errors::Fault;
 use held::Held;
 use memory::{Around, Hoisted};
@@ -202,15 +202,13 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         return Err(cx.shared_too_large(&plan));
     }
     shared::place_barriers(&mut cx.body, &plan);
-    let alive = ptx::pressure(&cx.body);
-    // Operands of the next steps are read early.
-    let alive = if cx.unrolls { alive + alive / 2 } else { alive };
+    let min_ctas_per_sm = cx.min_ctas(options, plan.bytes);
     let kernel = Kernel {
         name: entry_name(&m.name),
         target: options.target,
         param_bytes: cx.abi.bytes(),
         threads: options.threads,
-        min_ctas_per_sm: min_ctas(options.threads, alive, cx.streams, options.target, plan.bytes),
+        min_ctas_per_sm,
         shared_bytes: plan.bytes,
         offsets: plan.offsets.clone(),
         body: cx.body,
@@ -225,24 +223,6 @@ fn written(m: &Module) -> Vec<bool> {
     Effects::of_region(m, m.body).changes().for_each(|param| out[param as usize] = true);
     out
 }
-
-/// CTAs that an SM should hold at once: as many as make 1024 threads, fewer where the tiles need more registers; all it can
-/// where threads hold little and a loop `streams`: has an instruction or two for each address. Asked for more, ptxas keeps
-/// fewer loads in flight or spills; asked for fewer, it spends registers on numbers that it could compute anew (PTX.md 2).
-fn min_ctas(threads: u32, alive: u32, streams: bool, target: Target, shared: u32) -> u32 {
-    let room = |ctas: u32| REGISTERS / (threads * ctas) / ALLOCATED_BY * ALLOCATED_BY;
-    // Addresses, and what ptxas keeps of its own: more where more is alive.
-    let own = (alive / 6).max(12);
-    let fits = |ctas: &u32| room(*ctas) >= alive + own && shared * ctas <= target.shared_bytes();
-    let most = if streams && alive <= LITTLE { u32::MAX } else { 1024 / threads };
-    (1..=most.clamp(1, target.ctas_per_sm(threads))).rev().find(fits).unwrap_or(1)
-}
-/// Registers alive that leave ptxas enough for its own where an SM is full and each thread has 32.
-const LITTLE: u32 = 20;
-/// 32-bit registers of an SM.
-const REGISTERS: u32 = 1 << 16;
-/// A thread gets a multiple of so many.
-const ALLOCATED_BY: u32 = 8;
 
 /// A PTX name that says which kernel it is; names from text may hold anything.
 fn entry_name(name: &str) -> String {

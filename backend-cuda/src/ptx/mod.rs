@@ -1,12 +1,11 @@
 //! PTX as data: typed registers and instructions, kernels, and the one printer. Knows nothing of tiles.
 //! `ty.rs`: types and registers. `inst.rs`: instructions. `body.rs`: building a kernel's instructions.
-//! `print.rs`: the text, and which line of it came from which kernel line. `blocks.rs`: the flow of control. `places.rs`: when
-//! each runs; `pressure.rs`: registers alive at once. Not here: what to emit (`lower`).
+//! `print.rs`: the text, and which line of it came from which kernel line. `blocks.rs`: the flow of
+//! control. `pressure.rs`: registers alive at once. Not here: what to emit (`lower`).
 
 mod blocks;
 mod body;
 mod inst;
-mod places;
 mod pressure;
 mod print;
 mod ty;
@@ -17,7 +16,6 @@ pub use inst::{
     Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Mma, Op, Round, Shuffle, Space, Special, Src,
     Tern, Un,
 };
-pub use places::places;
 pub use pressure::pressure;
 pub use print::{Kernel, Printed};
 pub use ty::{Class, Reg, Ty};

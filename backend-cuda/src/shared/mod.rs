@@ -2,6 +2,7 @@
 //! the instructions of a complete kernel, so that no lowering has to think of what comes before or after it.
 
 mod barriers;
+mod places;
 mod plan;
 
 pub use barriers::place_barriers;

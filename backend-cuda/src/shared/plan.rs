@@ -1,6 +1,7 @@
 //! Where buffers lie: those that are alive at the same time lie apart, others share their place.
 
-use crate::ptx::{Body, Label, Memory, Op, places};
+use super::places::places;
+use crate::ptx::{Body, Label, Memory, Op};
 use rustc_hash::FxHashMap;
 
 /// The dynamic shared memory of a kernel.

@@ -1,6 +1,6 @@
 //! The timing pass: how long a kernel takes, command by command as its author wrote it.
 //! `launch.rs`: what is timed. `slice.rs`, `uses.rs`, `compile.rs`, `lower.rs`, `blocks.rs`, `composite.rs`: from a module to a program.
-//! `cpu.rs`, `scratch.rs`: a PE that runs one. `hardware.rs`: what it hands commands to. `sim.rs`: the run. `result.rs`,
+//! `cpu`, `scratch.rs`: a PE that runs one. `hardware.rs`: what it hands commands to. `sim.rs`: the run. `result.rs`,
 //! `tally.rs`, `errors.rs`: what comes out. `watch.rs`: how far it has come. `backend.rs`: the launch interface. Not here: values (the core's interpreter),
 //! prices (`cost`), rougher times of the same programs (`fidelity`).
 

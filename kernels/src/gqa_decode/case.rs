@@ -1,7 +1,7 @@
 //! The decode kernel on the command line: parameters, configurations, random tensors, the check.
 
 use super::{Plan, Problem, launch, placements, reference};
-use crate::attention::{Heads, Mode, Tier};
+use crate::attention::{Heads, Mode, Tier, params};
 use crate::config::Configs;
 use crate::of_head;
 use ndarray::Array3;
@@ -22,23 +22,18 @@ pub const CONFIGS: Configs<Config> =
     Configs { ahbm: Config { tile: 1024 }, sm_80: Config { tile: 128 }, sm_90a: Config { tile: 128 } };
 
 const PARAMS: &[Param] = &[
-    Param::one_of("mode", &["A1", "A2", "A4", "B"], "A1", "how KV heads map to cubes: 1, 2, 4 or 8 KV heads a cube"),
-    Param::one_of(
-        "tier",
-        &["baseline", "composite", "composite-fused"],
-        "baseline",
-        "commands the accelerator is given",
-    ),
+    params::MODE,
+    params::TIER,
     Param::integer("kv-per-cube", 0..=1 << 20, "0", "KV heads a cube, instead of --mode (0: as the mode says)"),
-    Param::integer("s-kv", 0..=1 << 40, "8192", "context length in tokens"),
+    params::S_KV,
     Param::integer("t-q", 0..=1 << 20, "1", "query tokens; decode takes one"),
-    Param::integer("h-q", 0..=1 << 20, "64", "query heads"),
-    Param::integer("h-kv", 0..=1 << 20, "8", "KV heads"),
-    Param::integer("d-head", 0..=1 << 20, "64", "length of a head vector"),
+    params::H_Q,
+    params::H_KV,
+    params::D_HEAD,
     Param::integer("cubes", 0..=1 << 20, "0", "cubes of the launch (0: as many as the mapping needs)"),
-    Param::integer("tile", 0..=1 << 30, "0", "tokens of a KV tile (0: the target's configuration)"),
-    Param::one_of("elem", &["f16", "bf16"], "f16", "element type of the tensors"),
-    Param::one_of("acc", &["f16", "f32"], "f16", "element type of scores, sums and outputs on the way"),
+    params::TILE,
+    params::ELEM,
+    params::ACC,
 ];
 
 /// The decode kernel as the command line and the self-test see it.
@@ -92,19 +87,10 @@ fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
 fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
     let problem = problem(s, limits)?;
     type Make = fn(Problem, Tier, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-    let (in_f16, in_f32) = s.pick::<(Make, Make)>(
-        "elem",
-        &[
-            ("f16", (DecodeCase::<f16, f16>::boxed, DecodeCase::<f16, f32>::boxed)),
-            ("bf16", (bf16_in_f16, DecodeCase::<bf16, f32>::boxed)),
-        ],
-    )?;
     let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
-    s.pick("acc", &[("f16", in_f16), ("f32", in_f32)])?(problem, tier, inputs, limits)
-}
-
-fn bf16_in_f16(_: Problem, _: Tier, _: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
-    Err(crate::contract::bf16_in_f16().into())
+    let cases: [Make; 3] =
+        [DecodeCase::<f16, f16>::boxed, DecodeCase::<f16, f32>::boxed, DecodeCase::<bf16, f32>::boxed];
+    params::by_types(s, cases)?(problem, tier, inputs, limits)
 }
 
 struct DecodeCase<T, A> {

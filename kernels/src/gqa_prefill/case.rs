@@ -1,7 +1,7 @@
 //! The prefill kernel on the command line: parameters, configurations, random tensors, the check.
 
 use super::{Plan, Problem, launch, placement, reference};
-use crate::attention::{Heads, Mode, Tier};
+use crate::attention::{Heads, Mode, Tier, params};
 use crate::gqa_decode::CONFIGS;
 use crate::of_head;
 use ndarray::Array3;
@@ -10,22 +10,17 @@ use tilewright::prelude::*;
 use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
 
 const PARAMS: &[Param] = &[
-    Param::one_of("mode", &["A1", "A2", "A4", "B"], "A1", "how KV heads map to cubes: 1, 2, 4 or 8 KV heads a cube"),
-    Param::one_of(
-        "tier",
-        &["baseline", "composite", "composite-fused"],
-        "baseline",
-        "commands the accelerator is given",
-    ),
+    params::MODE,
+    params::TIER,
     Param::one_of("causal", &["yes", "no"], "no", "whether a query token sees only the tokens up to its own"),
-    Param::integer("s-kv", 0..=1 << 40, "8192", "context length in tokens"),
+    params::S_KV,
     Param::integer("t-q", 0..=1 << 20, "8", "query tokens"),
-    Param::integer("h-q", 0..=1 << 20, "64", "query heads"),
-    Param::integer("h-kv", 0..=1 << 20, "8", "KV heads"),
-    Param::integer("d-head", 0..=1 << 20, "64", "length of a head vector"),
-    Param::integer("tile", 0..=1 << 30, "0", "tokens of a KV tile (0: the target's configuration)"),
-    Param::one_of("elem", &["f16", "bf16"], "f16", "element type of the tensors"),
-    Param::one_of("acc", &["f16", "f32"], "f16", "element type of scores, sums and outputs on the way"),
+    params::H_Q,
+    params::H_KV,
+    params::D_HEAD,
+    params::TILE,
+    params::ELEM,
+    params::ACC,
 ];
 
 /// The prefill kernel as the command line and the self-test see it.
@@ -52,15 +47,9 @@ pub const GQA_PREFILL: KernelDef = KernelDef {
 
 fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
     type Make = fn(&Settings, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-    let bf16_in_f16: Make = |_, _, _| Err(crate::contract::bf16_in_f16().into());
-    let (in_f16, in_f32) = s.pick::<(Make, Make)>(
-        "elem",
-        &[
-            ("f16", (PrefillCase::<f16, f16>::boxed, PrefillCase::<f16, f32>::boxed)),
-            ("bf16", (bf16_in_f16, PrefillCase::<bf16, f32>::boxed)),
-        ],
-    )?;
-    s.pick("acc", &[("f16", in_f16), ("f32", in_f32)])?(s, inputs, limits)
+    let cases: [Make; 3] =
+        [PrefillCase::<f16, f16>::boxed, PrefillCase::<f16, f32>::boxed, PrefillCase::<bf16, f32>::boxed];
+    params::by_types(s, cases)?(s, inputs, limits)
 }
 
 fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {

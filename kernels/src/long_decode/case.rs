@@ -1,7 +1,7 @@
 //! Long-context decode on the command line: parameters, random tensors, the check.
 
 use super::{Addressing, Form, Plan, Problem, launch, placements, reference};
-use crate::attention::SubMesh;
+use crate::attention::{SubMesh, params};
 use crate::to_f64;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
@@ -17,12 +17,12 @@ const PARAMS: &[Param] = &[
     Param::one_of("addressing", &["sharded", "published"], "sharded", "each PE's own slice, or all in that of one PE"),
     Param::integer("cubes", 0..=1 << 20, "8", "cubes that hold the context, 1 to 16"),
     Param::integer("pes", 0..=1 << 20, "8", "PEs of each cube: 1, 2, 4 or 8"),
-    Param::integer("s-kv", 0..=1 << 40, "8192", "context length in tokens"),
+    params::S_KV,
     Param::integer("h-q", 0..=1 << 20, "8", "query heads of the KV head"),
     Param::integer("d-head", 0..=1 << 20, "128", "length of a head vector"),
     Param::integer("tile", 0..=1 << 30, "1024", "tokens of a tile of primitive commands"),
-    Param::one_of("elem", &["f16", "bf16"], "f16", "element type of the tensors"),
-    Param::one_of("acc", &["f16", "f32"], "f16", "element type of scores, sums and outputs on the way"),
+    params::ELEM,
+    params::ACC,
 ];
 
 const FORMS: [(&str, Form); 4] = [
@@ -52,15 +52,8 @@ pub const LONG_DECODE: KernelDef = KernelDef {
     ],
     case: |s, inputs, limits| {
         type Make = fn(&Settings, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-        let bf16_in_f16: Make = |_, _, _| Err(crate::contract::bf16_in_f16().into());
-        let (in_f16, in_f32) = s.pick::<(Make, Make)>(
-            "elem",
-            &[
-                ("f16", (LongCase::<f16, f16>::boxed, LongCase::<f16, f32>::boxed)),
-                ("bf16", (bf16_in_f16, LongCase::<bf16, f32>::boxed)),
-            ],
-        )?;
-        s.pick("acc", &[("f16", in_f16), ("f32", in_f32)])?(s, inputs, limits)
+        let cases: [Make; 3] = [LongCase::<f16, f16>::boxed, LongCase::<f16, f32>::boxed, LongCase::<bf16, f32>::boxed];
+        params::by_types(s, cases)?(s, inputs, limits)
     },
 };
 

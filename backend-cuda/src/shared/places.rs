@@ -1,7 +1,6 @@
 //! When instructions run, as far as their order in the text does not say it.
 
-use super::body::{Body, Line};
-use super::inst::{Label, Op};
+use crate::ptx::{Body, Label, Line, Op};
 use rustc_hash::FxHashMap;
 
 /// When each line runs, as a number of a line: what stands behind the end of the kernel runs where it is branched to.
