@@ -103,8 +103,10 @@ pub struct Took {
 pub fn compile(m: &Module, options: &Options) -> Result<Compiled, Diagnostics> {
     check_threads(options.threads)?;
     let start = Instant::now();
-    let passes::Optimised { module, remarks, checks } =
-        passes::optimise(m, &passes::Options { known: options.known.clone(), ahead: true, ..Default::default() })?;
+    let passes::Optimised { module, remarks, checks } = passes::optimise(
+        &passes::expand(m),
+        &passes::Options { known: options.known.clone(), ahead: true, ..Default::default() },
+    )?;
     let optimised = Instant::now();
     let Lowered { kernel, abi, slots, prints, barriers, steps, layouts, moves, plan } =
         lower::lower(&module, &checks, options)?;

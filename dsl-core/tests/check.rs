@@ -11,6 +11,7 @@ use tilewright_core::interp::{self, Mesh, Options};
 use tilewright_core::ir::text::parse;
 use tilewright_core::ir::{Literal, Module, Type, verify};
 use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
+use tilewright_core::passes;
 use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
 
@@ -49,7 +50,7 @@ impl Case {
     }
     fn shape(&self) -> Shape<'_> {
         let (mesh, params) = (Mesh::default(), self.params.clone());
-        Shape { module: &self.module, grid: self.grid, mesh, depth: self.depth, params }
+        Shape { module: passes::expand(&self.module), grid: self.grid, mesh, depth: self.depth, params }
     }
     fn check(&self) -> Findings {
         check(&self.shape(), &Limits::default())

@@ -12,8 +12,8 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Arm, BinOp, Block, Error, Expr, ExprBinary, ExprForLoop, ExprIf, ExprStruct, ExprWhile, GenericArgument, Ident,
-    Item, LitStr, Local, LocalInit, Macro, Member, Pat, Path, RangeLimits, Stmt, Token, Type,
+    Arm, BinOp, Block, Error, Expr, ExprBinary, ExprCall, ExprForLoop, ExprIf, ExprStruct, ExprWhile, GenericArgument,
+    Ident, Item, LitStr, Local, LocalInit, Macro, Member, Pat, Path, RangeLimits, Stmt, Token, Type,
 };
 
 /// Rewrites a body in place; the errors are those of the user.
@@ -209,6 +209,33 @@ impl Lower {
         }
     }
 
+    /// `map_reduce(a..b, |t| .., |x, y| ..)`: the range is a device loop's, and the closures' arguments name values.
+    fn map_reduce(&mut self, c: &mut ExprCall) {
+        let names = |at: usize, defaults: &[&str]| -> Vec<LitStr> {
+            let default = |i: usize| LitStr::new(defaults[i], Span::call_site());
+            let named = |i: usize| match c.args.get(at) {
+                Some(Expr::Closure(closure)) => closure.inputs.get(i).and_then(pattern_name),
+                Some(_) | None => None,
+            };
+            (0..defaults.len()).map(|i| named(i).unwrap_or_else(|| default(i))).collect()
+        };
+        let (index, merged) = (names(1, &[""]), names(2, &["a", "b"]));
+        let Some(range) = c.args.first_mut() else { return };
+        let at = range.span();
+        if !self.device_header(range) {
+            self.error(
+                at,
+                "`map_reduce` runs over a range: write `a..b`, or `(a..b)` with `.step_by(n)` and `.stages(n)`",
+            );
+            *range = Expr::Verbatim(quote!(::tilewright::rules::LoopEnds::range((0i32, 0i32))));
+        }
+        c.args.iter_mut().for_each(|arg| self.visit_expr_mut(arg));
+        if let Some(range) = c.args.first_mut() {
+            let named = quote_spanned!(at=> ::tilewright::rules::DeviceLoop::named(#range, #(#index)*, [#(#merged),*]));
+            *range = Expr::Verbatim(named);
+        }
+    }
+
     /// The operands of a condition with `let` in it: `&&` stays Rust's own, so what is no `let` has to be a `bool`.
     fn let_condition(&mut self, e: &mut Expr) {
         match e {
@@ -299,6 +326,10 @@ impl VisitMut for Lower {
                 None
             }
             Expr::While(w) => Some(self.while_loop(w)),
+            Expr::Call(c) if is_map_reduce(&c.func) => {
+                self.map_reduce(c);
+                None
+            }
             Expr::Return(r) if self.regions > 0 => self.refuse(
                 r.return_token.span,
                 "`return` under kernel control flow: give the `if` a value, or assign to a variable and fall through",
@@ -378,6 +409,9 @@ fn literal(name: &Ident) -> LitStr {
 }
 fn is_language_macro(path: &Path) -> bool {
     path.segments.last().is_some_and(|s| s.ident == "assert_k" || s.ident == "print_k")
+}
+fn is_map_reduce(callee: &Expr) -> bool {
+    matches!(callee, Expr::Path(p) if p.path.segments.last().is_some_and(|s| s.ident == "map_reduce"))
 }
 fn pattern_name(pat: &Pat) -> Option<LitStr> {
     match pat {

@@ -8,4 +8,5 @@ mod flow;
 mod hygiene;
 mod instances;
 mod kernels;
+mod map_reduce;
 mod ops;

@@ -46,6 +46,7 @@ fn every_op(x: View<f32, 4>, bytes: View<u8, 1>, y: ViewMut<f32, 2>, hits: ViewM
             send(Port::peer(3), (j, c));
         }
     }
+    keep(map_reduce((0..n).stages(2), |t| (t, c), |x, y| (x.0 + y.0, maximum(x.1, y.1))));
     let (from, got): (Scalar<i32>, Tile<f32, D2<8, 8>>) = recv(Port::sip(Dir::West));
     barrier(Scope::Cube);
     barrier(Scope::Launch);

@@ -64,7 +64,8 @@ impl Observed {
             out.prints = self.lines(device, compiled, scene)?;
         }
         // Who waits for a program that a fault of its own stopped is not to blame.
-        let stopped = records.iter().any(|record| record.kind == RecordKind::LoopStep);
+        let stops = |kind| matches!(kind, RecordKind::LoopStep | RecordKind::NoTurn);
+        let stopped = records.iter().any(|record| stops(record.kind));
         let stalled = self.stalled(device, compiled, scene)?;
         records.iter().for_each(|record| out.errors.push(record_fault(scene, record)));
         out.errors.0.extend(if stopped { Vec::new() } else { stalled.0 });

@@ -290,7 +290,8 @@ impl Lower<'_> {
             Op::Dot(o) => self.dot(id, o),
             Op::Barrier(o) => self.barrier(id, o.scope),
 
-            Op::Send(_) | Op::Recv(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
+            // Runs expanded (`passes::expand`).
+            Op::MapReduce(_) | Op::Send(_) | Op::Recv(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
         };
         done.map_err(|fault| fault.diagnostic(m, id).into())
     }

@@ -146,6 +146,8 @@ pub fn price<'m>(machine: &Machine, m: &'m Module, op: OpId, into_dot: bool) -> 
         Op::If(o) => Price { issue: machine.cpu.branch, work: Work::If(o), field: field::cpu::branch },
         Op::For(o) => Price { issue: machine.cpu.loop_trip, work: Work::For(o), field: field::cpu::loop_trip },
         Op::While(o) => Price { issue: machine.cpu.loop_trip, work: Work::While(o), field: field::cpu::loop_trip },
+        // It is timed turn by turn (`passes::expand`); a launch of the op itself is refused.
+        Op::MapReduce(_) => ops.free(Work::Unseen),
     }
 }
 

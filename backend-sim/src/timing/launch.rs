@@ -207,6 +207,10 @@ fn check_args(m: &Module, args: &[Operand<'_>], faults: &mut Diagnostics) {
             faults.push(launch_fault(format!("argument `{name}` of `{}`: expected {want}, found {found}", m.name)));
         }
     }
+    if m.has(|op| matches!(op, Op::MapReduce(_))) {
+        faults
+            .push(launch_fault("a map_reduce is timed turn by turn: take the module from `passes::for_timing`".into()));
+    }
     m.each_op(&mut |op| {
         if let Op::Len(o) = &m.op(op).op
             && let Def::Param(i) = m.def(o.view)

@@ -8,6 +8,7 @@ use tilewright_core::interp::{self, Mesh, Options};
 use tilewright_core::ir::text::parse;
 use tilewright_core::ir::{Literal, Module, Type, verify};
 use tilewright_core::launch::{Arg, Grid, LaunchConfig, Ready};
+use tilewright_core::passes;
 use tilewright_core::placement::Placement;
 use tilewright_core::tensor::AnyTensor;
 use tilewright_core::unwritten::Unwritten;
@@ -49,7 +50,13 @@ fn wrong(text: &str, module: &Module) -> Option<Diagnostics> {
         Given::Scalar(v) => check::Param::Scalar((*v).into()),
     });
     let depth = config.queue_depth.unwrap_or(4);
-    let shape = Shape { module, grid: config.grid, mesh: Mesh::default(), depth, params: params.collect() };
+    let shape = Shape {
+        module: passes::expand(module),
+        grid: config.grid,
+        mesh: Mesh::default(),
+        depth,
+        params: params.collect(),
+    };
     let errors = check(&shape, &check::Limits::default()).errors;
     if !errors.0.is_empty() {
         return Some(errors);

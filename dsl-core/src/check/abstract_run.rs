@@ -153,7 +153,7 @@ impl<'a> AbstractRun<'a> {
         }
     }
     fn talk(&mut self, program: usize, id: OpId) -> Done {
-        let (shape, m) = (self.ground.shape, self.ground.shape.module);
+        let (shape, m) = (self.ground.shape, self.ground.module());
         match &m.op(id).op {
             Op::Send(o) => match shape.mesh.link(shape.grid, program, o.port) {
                 Ok(to) => self.send((program, o.port), to, id, m.ty(o.value)),
@@ -236,7 +236,7 @@ impl<'a> AbstractRun<'a> {
         waiting.sort_by_key(|w| w.program);
         Outcome {
             steps: self.max_steps - self.left,
-            module: self.ground.shape.module,
+            module: self.ground.module(),
             max_steps: self.max_steps,
             channels: self.channels,
             stopped: self.stopped,

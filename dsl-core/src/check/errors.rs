@@ -39,7 +39,7 @@ pub(super) fn capacity(shape: &Shape<'_>, bounded: &Outcome<'_>, enough: Option<
         let (from, to): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
         let wait = if from.len() == 1 { "waits" } else { "wait" };
         let text = format!("{} {wait} here for space in the queue to {}", scene.names(&from), scene.others(&from, &to));
-        d = d.at(shape.module, shape.module.op(*op).loc, text);
+        d = d.at(&shape.module, shape.module.op(*op).loc, text);
     }
     if lines.len() > LINES {
         d = d.note(format!("and at {} further lines", lines.len() - LINES));

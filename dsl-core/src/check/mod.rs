@@ -24,13 +24,16 @@ use crate::interp::Mesh;
 use crate::interp::stall::Scene;
 use crate::ir::{Literal, Module};
 use crate::launch::{Arg, Grid, Ready};
+use crate::passes;
 use abstract_run::{AbstractRun, Depths};
 use slice::Slice;
+use std::borrow::Cow;
 
 /// A launch as far as control can depend on it: what is known of it before it runs.
 #[derive(Clone, Debug)]
 pub struct Shape<'m> {
-    pub module: &'m Module,
+    /// After `passes::expand`.
+    pub module: Cow<'m, Module>,
     pub grid: Grid,
     pub mesh: Mesh,
     /// Messages a queue holds.
@@ -56,15 +59,15 @@ impl<'m> Shape<'m> {
             Arg::ViewMut(t) => Param::View(t.dims.clone()),
         };
         Shape {
-            module: &ready.module,
+            module: passes::expand(&ready.module),
             grid: ready.config.grid,
             mesh,
             depth: ready.config.queue_depth.unwrap_or(default_depth),
             params: ready.args.iter().map(param).collect(),
         }
     }
-    fn scene(&self) -> Scene<'m> {
-        Scene { module: self.module, grid: self.grid }
+    fn scene(&self) -> Scene<'_> {
+        Scene { module: &self.module, grid: self.grid }
     }
 }
 
@@ -112,7 +115,7 @@ pub struct Findings {
 
 /// Checks the messages and barriers of a launch at its queue depth.
 pub fn check(shape: &Shape<'_>, limits: &Limits) -> Findings {
-    let slice = Slice::of(shape.module);
+    let slice = Slice::of(&shape.module);
     if !slice.communicates() || shape.grid.num_programs() == Some(0) {
         return Findings::default();
     }
@@ -138,7 +141,7 @@ pub fn check(shape: &Shape<'_>, limits: &Limits) -> Findings {
 /// Whether the launch completes with queues of its depth, and if not, with which it does: for a backend that would like
 /// to make do with fewer slots than the launch asks for.
 pub fn capacity(shape: &Shape<'_>, limits: &Limits) -> Capacity {
-    let slice = Slice::of(shape.module);
+    let slice = Slice::of(&shape.module);
     if !slice.communicates() || shape.grid.num_programs() == Some(0) {
         return Capacity::Enough;
     }

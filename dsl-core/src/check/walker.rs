@@ -59,7 +59,7 @@ pub(super) struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     pub(super) fn new(shape: &'a Shape<'a>, slice: &'a Slice) -> Ground<'a> {
-        let m = shape.module;
+        let m = &shape.module;
         let mut start = vec![None; slice.slots];
         for v in (0..m.num_values() as u32).map(ValueId) {
             let Some(slot) = slice.slot[v.index()] else { continue };
@@ -74,8 +74,9 @@ impl<'a> Ground<'a> {
         }
         Ground { shape, slice, start }
     }
-    fn module(&self) -> &'a Module {
-        self.shape.module
+    pub(super) fn module(&self) -> &'a Module {
+        let shape: &'a Shape<'a> = self.shape;
+        &shape.module
     }
 }
 

@@ -8,6 +8,7 @@ use super::stall::Scene;
 use crate::diag::{CodePage, Diagnostic};
 use crate::ir::text::op_text;
 use crate::ir::{Op, OpId};
+use crate::passes::NO_TURN;
 
 pub(crate) mod codes {
     pub const DEADLOCK: &str = "TW-E0301";
@@ -18,6 +19,7 @@ pub(crate) mod codes {
     pub const OFF_MESH: &str = "TW-E0306";
     pub const TO_ITSELF: &str = "TW-E0307";
     pub const LOOP_STEP: &str = "TW-E0308";
+    pub const NO_TURN: &str = "TW-E0309";
     pub const LOAD_OUTSIDE: &str = "TW-E0310";
     pub const STORE_OUTSIDE: &str = "TW-E0311";
     pub const MESSAGE_TYPE: &str = "TW-E0312";
@@ -87,6 +89,13 @@ pub const CODES: &[CodePage] = &[
         page: "A device loop counts up: its step must be at least 1 when the loop is reached, even if it makes no \
                turn. With 0 it would never end. The step is a device value here, so only the run could tell; \
                `assert_k!` says sooner what a kernel expects.",
+    },
+    CodePage {
+        code: codes::NO_TURN,
+        title: "a map_reduce without a turn",
+        page: "A map_reduce merges the values of its turns, and without a turn there is no value: the language has no value \
+               to begin with, as a `for` has in what it carries. The range is a device value here, so only the run \
+               could tell. Put the map_reduce into an `if` that asks for a turn, or write a `for`.",
     },
     CodePage {
         code: codes::LOAD_OUTSIDE,
@@ -191,6 +200,7 @@ pub fn halted(scene: Scene<'_>, op: OpId, halt: &Halt, programs: &[usize]) -> Di
                 .next("give both ends one type, and receive in the order of the sends")
         }
         Halt::LoopStep(step) => loop_step(scene, op, *step, &who),
+        Halt::NoTurn => no_turn(scene, op, &who),
         Halt::NeedsData(param) => {
             let name = m.params.get(*param).and_then(|v| m.value(*v).name.as_deref()).unwrap_or("a view");
             Diagnostic::new(codes::NEEDS_DATA, format!("`{name}` has a shape but no elements"))
@@ -207,6 +217,12 @@ fn loop_step(scene: Scene<'_>, op: OpId, step: i128, who: &str) -> Diagnostic {
     Diagnostic::new(codes::LOOP_STEP, format!("the step of this loop is {step}"))
         .at(scene.module, scene.module.op(op).loc, format!("reached by {who}"))
         .next("a step is at least 1")
+}
+
+fn no_turn(scene: Scene<'_>, op: OpId, who: &str) -> Diagnostic {
+    Diagnostic::new(codes::NO_TURN, "this map_reduce takes no turn: its range is empty".to_string())
+        .at(scene.module, scene.module.op(op).loc, format!("reached by {who}"))
+        .next("guard it with an `if`, or write a `for`, which has a value to begin with")
 }
 
 /// The error of what was recorded at one op.
@@ -236,6 +252,10 @@ pub fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
                 .note(format!("in `{}`; the result is 0", op_text(m, r.op)))
                 .next("guard the line, or divide by `select(b == 0, 1, b)`")
         }
+        // What `passes::expand` puts in front of the turns.
+        RecordKind::AssertFailed if matches!(&m.op(r.op).op, Op::Assert(o) if o.text.0 == NO_TURN) => {
+            no_turn(scene, r.op, &who(scene, r))
+        }
         RecordKind::AssertFailed => {
             let times = plural(r.count, "time", "times");
             let text = if let Op::Assert(o) = &m.op(r.op).op { o.text.0.as_str() } else { "" };
@@ -243,12 +263,17 @@ pub fn record(scene: Scene<'_>, r: &Record) -> Diagnostic {
         }
         RecordKind::LoopStep => {
             let step = r.coordinate.first().copied().unwrap_or_default();
-            let who = match r.count {
-                1 => scene.name(r.pe),
-                n => format!("{} and {} more", scene.name(r.pe), n - 1),
-            };
-            loop_step(scene, r.op, i128::from(step), &who)
+            loop_step(scene, r.op, i128::from(step), &who(scene, r))
         }
+        RecordKind::NoTurn => no_turn(scene, r.op, &who(scene, r)),
+    }
+}
+
+/// The programs that a fault has stopped.
+fn who(scene: Scene<'_>, r: &Record) -> String {
+    match r.count {
+        1 => scene.name(r.pe),
+        n => format!("{} and {} more", scene.name(r.pe), n - 1),
     }
 }
 

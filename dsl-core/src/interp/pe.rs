@@ -34,6 +34,8 @@ pub enum Halt {
         from: usize,
     },
     LoopStep(i128),
+    /// The range of a `map_reduce` is empty.
+    NoTurn,
     /// The elements of this parameter are needed.
     NeedsData(usize),
     /// The module breaks a rule that the verifier checks.
@@ -81,17 +83,31 @@ pub(super) enum Flow {
     Wait(Wait),
 }
 
+/// A turn of a counted loop.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    at: i128,
+    hi: i128,
+    step: i128,
+    is_first: bool,
+}
+impl Turn {
+    fn next(self) -> Option<Turn> {
+        let at = self.at + self.step;
+        (at < self.hi).then_some(Turn { at, is_first: false, ..self })
+    }
+}
+
 #[derive(Debug)]
 enum Kind {
     Body,
     /// A region that runs once; its yields are the results.
     Inline(OpId),
-    For {
-        op: OpId,
-        at: i128,
-        hi: i128,
-        step: i128,
-    },
+    For(OpId, Turn),
+    /// The body of a `map_reduce`. What is merged so far is in the op's results.
+    Map(OpId, Turn),
+    /// Its merge, behind the body.
+    Merge(OpId, Turn),
     /// The condition of a `while`.
     Condition(OpId),
     While(OpId),
@@ -127,7 +143,8 @@ impl Pe {
     /// The loops that the program is in, the innermost first.
     pub(super) fn loops(&self) -> Vec<OpId> {
         let of = |frame: &Frame| match frame.kind {
-            Kind::For { op, .. } | Kind::Condition(op) | Kind::While(op) => Some(op),
+            Kind::For(op, _) | Kind::Map(op, _) | Kind::Merge(op, _) => Some(op),
+            Kind::Condition(op) | Kind::While(op) => Some(op),
             Kind::Body | Kind::Inline(_) => None,
         };
         self.frames.iter().rev().filter_map(of).collect()
@@ -269,6 +286,11 @@ impl Pe {
                 Ok(Flow::Entered)
             }
             Op::For(o) => self.start_for(m, id, o),
+            Op::MapReduce(o) => {
+                let turn = self.first(&o.range)?.ok_or(Halt::NoTurn)?;
+                self.map(m, id, o, turn)?;
+                Ok(Flow::Entered)
+            }
             _ => {
                 // `pure` names every op and refuses those above.
                 let value = self.pure(cx, id)?;
@@ -280,27 +302,43 @@ impl Pe {
     fn enter(&mut self, region: RegionId, kind: Kind) {
         self.frames.push(Frame { region, next: 0, kind });
     }
-    fn start_for(&mut self, m: &Module, id: OpId, o: &ops::For) -> Result<Flow, Halt> {
-        let (lo, hi) = (self.int(o.range.lo)?, self.int(o.range.hi)?);
-        let step = o.range.step.map_or(Ok(1), |s| self.int(s))?;
+    /// The first turn of a range, if there is one.
+    fn first(&self, range: &ops::Range) -> Result<Option<Turn>, Halt> {
+        let (at, hi) = (self.int(range.lo)?, self.int(range.hi)?);
+        let step = range.step.map_or(Ok(1), |s| self.int(s))?;
         if step <= 0 {
             return Err(Halt::LoopStep(step));
         }
-        if lo >= hi {
+        Ok((at < hi).then_some(Turn { at, hi, step, is_first: true }))
+    }
+    fn start_for(&mut self, m: &Module, id: OpId, o: &ops::For) -> Result<Flow, Halt> {
+        let Some(turn) = self.first(&o.range)? else {
             self.pass(&o.carry.0, m.op(id).results.iter());
             return Ok(Flow::Next);
-        }
+        };
         let args = &m.region(o.body).args;
         self.pass(&o.carry.0, args.iter().skip(1).copied());
-        self.set_index(m, o, lo)?;
-        self.enter(o.body, Kind::For { op: id, at: lo, hi, step });
+        self.set_index(m, o.body, turn.at)?;
+        self.enter(o.body, Kind::For(id, turn));
         Ok(Flow::Entered)
     }
-    fn set_index(&mut self, m: &Module, o: &ops::For, at: i128) -> Result<(), Halt> {
-        let index = *m.region(o.body).args.first().ok_or(Halt::Invalid)?;
+    fn set_index(&mut self, m: &Module, body: RegionId, at: i128) -> Result<(), Halt> {
+        let index = *m.region(body).args.first().ok_or(Halt::Invalid)?;
         let value = Literal::int(m.ty(index).elem(), at).ok_or(Halt::Invalid)?;
         self.set(index, Value::Scalar(value));
         Ok(())
+    }
+    fn map(&mut self, m: &Module, id: OpId, o: &ops::MapReduce, turn: Turn) -> Result<(), Halt> {
+        self.set_index(m, o.body, turn.at)?;
+        self.enter(o.body, Kind::Map(id, turn));
+        Ok(())
+    }
+    /// The values of a turn after the first meet what is merged so far.
+    fn merge(&mut self, m: &Module, id: OpId, o: &ops::MapReduce, turn: Turn) {
+        let (so_far, values): (Vec<ValueId>, _) = (m.op(id).results.iter().collect(), &m.region(o.body).yields);
+        let args = &m.region(o.merge).args;
+        self.pass(&[&so_far, values.as_slice()].concat(), args.iter().copied());
+        self.enter(o.merge, Kind::Merge(id, turn));
     }
     /// The innermost region has no further op: another turn, or its op is done. The op that holds it; none for the body.
     fn leave(&mut self, cx: &Machine<'_, '_>) -> Result<Option<OpId>, (OpId, Halt)> {
@@ -310,13 +348,24 @@ impl Pe {
         let done = match kind {
             Kind::Body => return Ok(None),
             Kind::Inline(op) => op,
-            Kind::For { op, at, hi, step } => {
-                let Op::For(o) = &m.op(op).op else { return Err((op, Halt::Invalid)) };
-                let at = at + step;
-                if at < hi {
+            Kind::For(op, turn) => {
+                if let Some(next) = turn.next() {
                     self.pass(yields, m.region(region).args.iter().skip(1).copied());
-                    self.set_index(m, o, at).map_err(|halt| (op, halt))?;
-                    self.enter(region, Kind::For { op, at, hi, step });
+                    self.set_index(m, region, next.at).map_err(|halt| (op, halt))?;
+                    self.enter(region, Kind::For(op, next));
+                    return Ok(Some(op));
+                }
+                op
+            }
+            Kind::Map(op, turn) | Kind::Merge(op, turn) => {
+                let Op::MapReduce(o) = &m.op(op).op else { return Err((op, Halt::Invalid)) };
+                if region == o.body && !turn.is_first {
+                    self.merge(m, op, o, turn);
+                    return Ok(Some(op));
+                }
+                if let Some(next) = turn.next() {
+                    self.pass(yields, m.op(op).results.iter());
+                    self.map(m, op, o, next).map_err(|halt| (op, halt))?;
                     return Ok(Some(op));
                 }
                 op

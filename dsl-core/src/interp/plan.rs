@@ -1,6 +1,7 @@
 //! What is known of a module before it runs: after which op a tile is dead, and which scalars a timing run cannot
 //! compute by itself.
 
+use crate::ir::ops::Field;
 use crate::ir::{Def, Effect, Module, Op, OpId, RegionId, ValueId, ops};
 
 #[derive(Debug)]
@@ -146,8 +147,8 @@ impl Slice<'_> {
         if let Op::If(o) = op {
             self.need(o.cond);
         }
-        if let Op::For(o) = op {
-            [Some(o.range.lo), Some(o.range.hi), o.range.step].into_iter().flatten().for_each(|v| self.need(v));
+        if let Op::For(ops::For { range, .. }) | Op::MapReduce(ops::MapReduce { range, .. }) = op {
+            range.each(&mut |v| self.need(v));
         }
         if let Op::While(o) = op {
             self.m.region(o.cond).yields.iter().for_each(|v| self.need(*v));
@@ -173,6 +174,10 @@ impl Slice<'_> {
                 // Argument 0 is the index; the range is a root already.
                 Some(op @ Op::For(_)) if i > 0 => self.carried(op, i as usize - 1),
                 Some(op @ Op::While(_)) => self.carried(op, i as usize),
+                // Each value twice, and an index, whose range is a root.
+                Some(op @ Op::MapReduce(o)) if r == o.merge => {
+                    self.carried(op, i as usize % self.m.region(o.body).yields.len().max(1));
+                }
                 Some(_) | None => {}
             },
         }

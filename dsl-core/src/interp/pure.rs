@@ -61,7 +61,7 @@ impl Pe {
             // Not pure: `pe` runs these.
             Op::Load(_) | Op::Store(_) | Op::AtomicAdd(_) | Op::AtomicMax(_) => None,
             Op::Send(_) | Op::Recv(_) | Op::Barrier(_) | Op::Keep(_) | Op::Print(_) | Op::Assert(_) => None,
-            Op::If(_) | Op::For(_) | Op::While(_) | Op::Composite(_) => None,
+            Op::If(_) | Op::For(_) | Op::While(_) | Op::MapReduce(_) | Op::Composite(_) => None,
         };
         let data = data.ok_or(Halt::Invalid)?;
         // A vector's reduction is a scalar.

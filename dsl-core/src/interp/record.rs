@@ -17,6 +17,8 @@ pub enum RecordKind {
     AssertFailed,
     /// A loop's step is below 1, which ends the program; the coordinate is the step.
     LoopStep,
+    /// The range of a `map_reduce` is empty, which ends the program.
+    NoTurn,
 }
 
 /// All faults of one kind at one op.

@@ -159,4 +159,12 @@ pub const FAULTS: &[CodePage] = &[
         page: "Each `{}` of the format stands for one value, in order, and there are as many values as `{}`. It \
                is checked before a run, so that a line of output can be trusted to show what it says.",
     },
+    CodePage {
+        code: "TW-E0225",
+        title: "this op cannot be inside a map_reduce",
+        page: "A machine may run the turns of a map_reduce side by side and merge their values in any grouping, so its body \
+               reads and computes, and its merge computes: no stores, atomics, queues, barriers, prints or assertions, no \
+               loads in the merge, and no map_reduce inside another. What has an effect stands before it or behind it; \
+               turns that need effects are a `for`.",
+    },
 ];

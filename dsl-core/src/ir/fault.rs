@@ -55,6 +55,8 @@ pub enum Fault {
     CompositeOp { mnemonic: &'static str },
     /// A region that must compute on scalars only holds something else.
     CombineOp { mnemonic: &'static str },
+    /// A region of a `map_reduce` does more than read and compute.
+    MapReduceOp { mnemonic: &'static str, part: &'static str, place: String },
     /// The number of `{}` in a print format differs from the number of values.
     PrintCount { holes: usize, values: usize },
 }
@@ -87,6 +89,7 @@ impl Fault {
             Fault::CompositeOp { .. } => "TW-E0222",
             Fault::CombineOp { .. } => "TW-E0223",
             Fault::PrintCount { .. } => "TW-E0224",
+            Fault::MapReduceOp { .. } => "TW-E0225",
         }
     }
     /// What to write instead.
@@ -115,6 +118,10 @@ impl Fault {
             Fault::CompositeDots { .. } => "wrap one product in each composite",
             Fault::CompositeOp { .. } => "move it before or after the composite",
             Fault::CombineOp { .. } => "combine two scalars with arithmetic only",
+            Fault::MapReduceOp { part: "merge", .. } => {
+                "load in the body; the merge computes on two of its values only"
+            }
+            Fault::MapReduceOp { .. } => "move it before or behind the map_reduce, or write a `for`",
             Fault::PrintCount { .. } => "write one `{}` for each value",
         }
     }
@@ -162,6 +169,12 @@ impl fmt::Display for Fault {
             }
             Fault::CombineOp { mnemonic } => {
                 write!(f, "a combine works on scalars only, `{mnemonic}` cannot be inside")
+            }
+            Fault::MapReduceOp { mnemonic, part, place } => {
+                write!(
+                    f,
+                    "the {part} of a map_reduce may run anywhere and in any order, `{mnemonic}` at {place} cannot be inside"
+                )
             }
             Fault::PrintCount { holes, values } => write!(f, "the format has {holes} `{{}}` for {values} values"),
         }

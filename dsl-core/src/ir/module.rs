@@ -177,6 +177,12 @@ impl Module {
             }
         }
     }
+    /// Whether some op of the kernel is such a one.
+    pub fn has(&self, is: impl Fn(&Op) -> bool) -> bool {
+        let mut any = false;
+        self.each_op(&mut |op| any |= is(&self.op(op).op));
+        any
+    }
     /// Visits every op of the kernel, in text order.
     pub fn each_op(&self, f: &mut dyn FnMut(OpId)) {
         self.walk(self.body, f)

@@ -9,7 +9,7 @@ use super::handle::{Scalar, Val};
 use super::operand::{Operand, scalar};
 use super::shape::D0;
 use super::trace;
-use super::value::{Vals, Value, part_names, types_of, vals_of};
+use super::value::{Vals, Value, part_names, rebuilt, types_of, vals_of};
 use crate::ir::ops::{self, Carry, Range};
 use crate::ir::{Literal, RegionId, Type};
 
@@ -106,7 +106,7 @@ pub trait LoopEnds<I>: Sized {
     #[track_caller]
     fn range(self) -> DeviceLoop<I> {
         let (lo, hi) = self.ends();
-        DeviceLoop { lo, hi, step: None, stages: None }
+        DeviceLoop { lo, hi, step: None, stages: None, names: ("", ["a", "b"]) }
     }
 }
 #[diagnostic::do_not_recommend]
@@ -144,6 +144,8 @@ pub struct DeviceLoop<I> {
     hi: Scalar<I>,
     step: Option<Scalar<I>>,
     stages: Option<u32>,
+    /// Of a `map_reduce`: its index, and the two values that it merges.
+    names: (&'static str, [&'static str; 2]),
 }
 impl<I: Int> DeviceLoop<I> {
     /// The distance between turns; above zero.
@@ -159,6 +161,50 @@ impl<I: Int> DeviceLoop<I> {
     pub fn stages(self, stages: usize) -> Self {
         DeviceLoop { stages: Some(u32::try_from(stages).unwrap_or(u32::MAX)), ..self }
     }
+    #[doc(hidden)]
+    pub fn named(self, index: &'static str, merged: [&'static str; 2]) -> Self {
+        DeviceLoop { names: (index, merged), ..self }
+    }
+    fn header(self, t: &mut trace::Tracer) -> Range {
+        Range {
+            lo: t.id(self.lo.val()),
+            hi: t.id(self.hi.val()),
+            step: self.step.map(|s| t.id(s.val())),
+            stages: self.stages,
+        }
+    }
+}
+
+/// `map` of every index of a range, merged to one value: `map_reduce((0..tiles).stages(4), |t| .., |a, b| a.merge(b))`. The
+/// values are any one `Value`, so a struct of tiles too. The range is a literal and has at least one index; none is an
+/// error at this line when the kernel runs.
+///
+/// Where a `for` is one turn after the other, this lets a machine run turns side by side, each with a value of its own, and
+/// merge at the end: the author promises that the result does not depend on how the values are grouped or ordered, up to
+/// rounding. The interpreter and the simulator merge in increasing order. `map` may load and compute, `merge` computes;
+/// stores, messages, barriers, prints and assertions stand outside.
+#[track_caller]
+pub fn map_reduce<I: Int, V: Value>(
+    range: DeviceLoop<I>,
+    map: impl Fn(Scalar<I>) -> V,
+    merge: impl Fn(V, V) -> V,
+) -> V {
+    let (index, [a, b]) = range.names;
+    let of_turn = |args: &[Val]| map(Scalar::from_vals(&mut Vals(args.iter())));
+    let body = trace::region(&[Type::Scalar(I::ELEM)], &[index.to_string()], of_turn, vals_of::<V>);
+    let types = types_of(&vals_of(&body.out));
+    let two = [types.as_slice(), types.as_slice()].concat();
+    let names = [part_names::<V>(a), part_names::<V>(b)].concat();
+    let of_two = |args: &[Val]| {
+        let mut vals = Vals(args.iter());
+        let a = V::from_vals(&mut vals);
+        merge(a, V::from_vals(&mut vals))
+    };
+    let (body, merge) = (body.region, trace::region(&two, &names, of_two, vals_of::<V>).region);
+    let vals = trace::emit_all(&types, part_names::<V>(""), &[], |t| {
+        ops::MapReduce { range: range.header(t), body, merge }.into()
+    });
+    rebuilt(&vals)
 }
 
 /// The variables that a device branch or loop assigns and that are declared outside of it, as `(a, (b, ()))`: each is a
@@ -193,12 +239,7 @@ pub trait Carried: Copy {
         };
         let body = trace::region(&args, &arg_names, turn, carried_vals).region;
         let vals = trace::emit_all(&types, Vec::new(), &names, |t| {
-            let range = Range {
-                lo: t.id(header.lo.val()),
-                hi: t.id(header.hi.val()),
-                step: header.step.map(|s| t.id(s.val())),
-                stages: header.stages,
-            };
+            let range = header.header(t);
             ops::For { range, carry: Carry(t.ids(&inits)), body }.into()
         });
         Self::from_vals(&mut Vals(vals.iter()))

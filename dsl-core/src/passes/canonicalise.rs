@@ -60,6 +60,7 @@ impl Canonicalise {
             Op::If(o) => self.branch(id, &o, out),
             Op::For(o) => self.counted(id, &o, out),
             Op::While(o) => self.repeat(id, &o, out),
+            Op::MapReduce(o) => self.map_reduce(id, &o, out),
             other => {
                 other.regions().into_iter().for_each(|r| self.region(r));
                 self.simple(id, out);
@@ -143,6 +144,19 @@ impl Canonicalise {
                 out.push(id);
             }
         }
+    }
+    fn map_reduce(&mut self, id: OpId, o: &ops::MapReduce, out: &mut Vec<OpId>) {
+        if trips(&self.e.m, &o.range) != Trips::One {
+            self.region(o.body);
+            self.region(o.merge);
+            return out.push(id);
+        }
+        self.e.applied(id, "takes one turn: its body stands in its place");
+        let args = self.e.m.region(o.body).args.clone();
+        args.iter().for_each(|index| self.e.replace(*index, o.range.lo));
+        self.inline(o.body, out);
+        let yields = self.e.m.region(o.body).yields.clone();
+        self.results(id, &yields);
     }
     fn repeat(&mut self, id: OpId, o: &ops::While, out: &mut Vec<OpId>) {
         let cond = self.e.m.region(o.cond);

@@ -164,6 +164,11 @@ impl Cse {
                 self.region(o.body, Place::Plain);
                 self.close(made);
             }
+            // It changes nothing, so a turn sees what was read before it.
+            Op::MapReduce(o) => {
+                self.region(o.body, Place::Plain);
+                self.region(o.merge, Place::Plain);
+            }
             Op::Composite(o) => self.region(o.body, Place::Composite),
             // A combine stays a function of its arguments alone.
             other => other.regions().into_iter().for_each(|r| {

@@ -49,6 +49,10 @@ impl Licm {
                     let runs = matches!(trips(&self.e.m, &o.range), Trips::One | Trips::Many);
                     vec![(o.body, runs)]
                 }
+                Op::MapReduce(o) => {
+                    let trips = trips(&self.e.m, &o.range);
+                    vec![(o.body, matches!(trips, Trips::One | Trips::Many)), (o.merge, trips == Trips::Many)]
+                }
                 Op::While(o) => vec![(o.cond, true), (o.body, false)],
                 _ => Vec::new(),
             };

@@ -1,8 +1,9 @@
 //! Passes over modules: each takes a module and returns a new one that means the same in every run: the same bits in
 //! memory, messages and prints. A pass may leave out a fault with the op that nothing needs; it never adds one.
 //!
-//! `for_timing`: what the simulator times, scalar folding (`fold`) and dead code (`dce`) only: nothing there merges,
-//! hoists or fuses tile ops. `optimise`: what compilers for other targets start from; adds `canonicalise` (with
+//! `expand`: a `map_reduce` turn by turn, for all who run a program step by step.
+//! `for_timing`: what the simulator times, `expand`, scalar folding (`fold`) and dead code (`dce`) only: nothing there
+//! merges, hoists or fuses tile ops. `optimise`: what compilers for other targets start from; adds `canonicalise` (with
 //! `algebra`), `cse`, `licm`, and for targets that ask for it `ahead`. What each did, or why it did not, is in its remarks.
 //! `facts`: what is known of every integer before a run. `bounds`: where each access is checked. Both are side tables.
 //! Shared: `edit` (a module under change), `purity` (what may move or merge). Not here: what ops compute (`interp`).
@@ -14,6 +15,7 @@ mod canonicalise;
 mod cse;
 mod dce;
 mod edit;
+mod expand;
 pub mod facts;
 mod fold;
 mod licm;
@@ -24,6 +26,7 @@ pub use ahead::ahead;
 pub use canonicalise::canonicalise;
 pub use cse::cse;
 pub use dce::dce;
+pub use expand::{NO_TURN, expand};
 pub use fold::fold;
 pub use licm::licm;
 pub use remark::{Remark, Verdict};
@@ -34,9 +37,9 @@ use crate::launch::Ready;
 use bounds::{Checks, place_checks};
 use facts::Known;
 
-/// What the simulator times: the commands the author wrote, after scalar folding and without dead code.
+/// What the simulator times: the commands the author wrote, turn by turn, after scalar folding and without dead code.
 pub fn for_timing(m: &Module) -> Module {
-    let mut m = dce(&fold(m));
+    let mut m = dce(&fold(&expand(m)));
     loop {
         let next = dce(&fold(&m));
         if next == m {

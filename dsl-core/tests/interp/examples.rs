@@ -106,6 +106,11 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         "243",
     ),
     (
+        "map_reduce",
+        "%r = map_reduce %i in 1..10 step 4 {\n  %j = mul %i, 2 : i32\n  yield %j\n} merge (%l, %g) {\n  %s = sub %l, %g : i32\n  yield %s\n}",
+        "-26",
+    ),
+    (
         "composite",
         "%r = composite {\n  %k = reshape %x : tile<3x1xf32>\n  %l = reshape %x : tile<1x3xf32>\n  %d = dot %l, %k : tile<1x1xf32>\n  yield %d\n}",
         "[[20.25]]",

@@ -22,7 +22,8 @@ fn optimised(m: &Module) -> Optimised {
 }
 
 type Pass = (&'static str, fn(&Module) -> Module);
-const PASSES: [Pass; 7] = [
+const PASSES: [Pass; 8] = [
+    ("expand", |m| passes::expand(m).into_owned()),
     ("fold", passes::fold),
     ("dce", passes::dce),
     ("canonicalise", |m| passes::canonicalise(m).0),

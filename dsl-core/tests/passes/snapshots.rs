@@ -24,6 +24,7 @@ fn run(pass: &str, m: &Module) -> (Module, Vec<Remark>) {
     match pass {
         "fold" => (passes::fold(m), Vec::new()),
         "dce" => (passes::dce(m), Vec::new()),
+        "expand" => (passes::expand(m).into_owned(), Vec::new()),
         "canonicalise" => passes::canonicalise(m),
         "cse" => passes::cse(m),
         "licm" => passes::licm(m, &Known::default()),

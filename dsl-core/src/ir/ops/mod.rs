@@ -243,6 +243,7 @@ macro_rules! table {
                 If = if (cond: ValueId, then: RegionId, other: RegionId) -> branch(), Control, "Runs one of two regions.";
                 For = for (range: Range, carry: Carry, body: RegionId) -> counted(), Control, "Runs the body for each index; carried values pass from one turn to the next.";
                 While = while (carry: Carry, cond: RegionId, body: RegionId) -> repeat(), Control, "Runs the body while the first region yields true; the body sees the first region's values.";
+                MapReduce = map_reduce (range: Range, body: RegionId, merge: RegionId) -> map_reduce(), Control, "Runs the body for each index and merges what the turns make, here in increasing order: of the author's leave, a backend may group and order as it likes. Without a turn an error.";
                 Composite = composite (body: RegionId) -> composite(), Control, "A straight line of tile ops around exactly one dot, issued as one command; its results are futures.";
             }
         }

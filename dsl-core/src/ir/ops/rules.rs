@@ -329,7 +329,8 @@ pub fn branch(m: &Module, cond: &ValueId, then: &RegionId, other: &RegionId) -> 
     expect_types(m, "what the `else` arm yields", &out, &other.yields)?;
     Ok(out)
 }
-pub fn counted(m: &Module, range: &Range, carry: &Carry, body: &RegionId) -> Types {
+/// The type of the index that runs through a range.
+fn index_of(m: &Module, range: &Range) -> Result<Type, Fault> {
     let index = m.ty(range.lo);
     if !(index.is_scalar() && index.is(Class::Int)) {
         return Err(Fault::Operand { operand: "lo", found: index, want: "an integer scalar" });
@@ -342,6 +343,10 @@ pub fn counted(m: &Module, range: &Range, carry: &Carry, body: &RegionId) -> Typ
     if range.stages == Some(0) {
         return Err(Fault::Number { what: "stages", found: 0, want: "at least 1" });
     }
+    Ok(index)
+}
+pub fn counted(m: &Module, range: &Range, carry: &Carry, body: &RegionId) -> Types {
+    let index = index_of(m, range)?;
     no_views(m, "carry", &carry.0)?;
     let (out, body) = (types(m, &carry.0), m.region(*body));
     let args: Vec<Type> = std::iter::once(index).chain(out.iter().copied()).collect();
@@ -357,6 +362,55 @@ pub fn repeat(m: &Module, carry: &Carry, cond: &RegionId, body: &RegionId) -> Ty
     expect_types(m, "the loop body's arguments", &[], &body.args)?;
     expect_types(m, "what the loop body yields", &out, &body.yields)?;
     Ok(out)
+}
+pub fn map_reduce(m: &Module, range: &Range, body: &RegionId, merge: &RegionId) -> Types {
+    let index = index_of(m, range)?;
+    for (part, region) in [(Part::Body, *body), (Part::Merge, *merge)] {
+        let mut refused = None;
+        m.walk(region, &mut |op| refused = refused.or((!part.takes(&m.op(op).op)).then_some(op)));
+        if let Some(op) = refused {
+            let place = m.locs.get(m.op(op).loc).map(|loc| loc.place.to_string()).unwrap_or_default();
+            return Err(Fault::MapReduceOp { mnemonic: m.op(op).op.mnemonic(), part: part.name(), place });
+        }
+    }
+    let (body, merge) = (m.region(*body), m.region(*merge));
+    expect_types(m, "the arguments of a map_reduce's body", &[index], &body.args)?;
+    no_views(m, "yield", &body.yields)?;
+    let out = types(m, &body.yields);
+    if out.is_empty() {
+        return Err(Fault::Number {
+            what: "the number of values that a map_reduce's body yields",
+            found: 0,
+            want: "at least 1",
+        });
+    }
+    let two = [out.as_slice(), out.as_slice()].concat();
+    expect_types(m, "the arguments of a map_reduce's merge", &two, &merge.args)?;
+    expect_types(m, "what a map_reduce's merge yields", &out, &merge.yields)?;
+    Ok(out)
+}
+/// A region of a `map_reduce`: what a backend may run where and in which order it likes.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Body,
+    Merge,
+}
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Part::Body => "body",
+            Part::Merge => "merge",
+        }
+    }
+    /// No effects; and no `map_reduce`, which would have to share out what the outer one has shared out already.
+    fn takes(self, op: &Op) -> bool {
+        match op.effect() {
+            Effect::Pure => true,
+            Effect::Read => self == Part::Body,
+            Effect::Control => !matches!(op, Op::MapReduce(_)),
+            Effect::Write | Effect::Atomic | Effect::Queue | Effect::Sync | Effect::Observe => false,
+        }
+    }
 }
 pub fn composite(m: &Module, body: &RegionId) -> Types {
     let body = m.region(*body);

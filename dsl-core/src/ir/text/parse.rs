@@ -254,6 +254,7 @@ impl<'t> Parser<'t> {
             "if" => self.if_op()?,
             "for" => self.for_op()?,
             "while" => self.while_op()?,
+            "map_reduce" => self.map_reduce_op()?,
             "composite" => self.composite_op()?,
             "reduce_with" => self.reduce_with_op()?,
             "scan_with" => self.scan_with_op()?,

@@ -190,6 +190,13 @@ impl<'m> Printer<'m> {
                 self.block(o.body);
                 self.line("}");
             }
+            Op::MapReduce(o) => {
+                self.block(o.body);
+                let text = format!("}} merge ({}) {{", self.list(m.region(o.merge).args.iter().copied()));
+                self.line(&text);
+                self.block(o.merge);
+                self.line("}");
+            }
             Op::For(ops::For { body, .. })
             | Op::Composite(ops::Composite { body })
             | Op::ReduceWith(ops::ReduceWith { combine: body, .. })
@@ -224,6 +231,12 @@ impl<'m> Printer<'m> {
                 o.range.print(&mut self.fields(None));
                 let text = self.carry(args.get(1..).unwrap_or(&[]), &o.carry.0);
                 self.out.push_str(&text);
+            }
+            Op::MapReduce(o) => {
+                let text = format!(" {} in ", self.list(m.region(o.body).args.iter().copied()));
+                self.out.push_str(&text);
+                o.range.print(&mut self.fields(None));
+                self.out.push_str(" {");
             }
             Op::While(o) => {
                 let text = self.carry(&m.region(o.cond).args, &o.carry.0);

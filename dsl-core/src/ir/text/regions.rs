@@ -1,6 +1,6 @@
 //! Reads ops with regions.
 
-use super::fault::ParseFault;
+use super::fault::{ParseFault, SYNTAX};
 use super::fields::OpParser;
 use super::lex::Token;
 use super::name::Name;
@@ -46,6 +46,38 @@ impl Parser<'_> {
         self.open(&args, std::iter::once(index).chain(names));
         let body = self.block()?;
         Ok(ReadOp { op: ops::For { range, carry: Carry(inits), body }.into(), types, loc })
+    }
+    /// `%t in %lo..%hi { … } merge (%a.., %b..) { … }`.
+    pub fn map_reduce_op(&mut self) -> Result<ReadOp, ParseFault> {
+        let index = self.new_name()?;
+        self.word("in")?;
+        let range = <ops::Range as Field>::parse(&mut OpParser::new(self))?;
+        let loc = self.open_brace()?;
+        let index_type = self.b.module().ty(range.lo);
+        self.open(&[index_type], std::iter::once(index));
+        let body = self.block()?;
+        let types = self.yielded(body);
+        self.word("merge")?;
+        let two = [types.as_slice(), types.as_slice()].concat();
+        let names = self.merged_names(two.len())?;
+        self.punct("{")?;
+        self.open(&two, names.into_iter());
+        let merge = self.block()?;
+        Ok(ReadOp { op: ops::MapReduce { range, body, merge }.into(), types, loc })
+    }
+    /// The names of what a merge takes, `(%a, %b)`: so many.
+    fn merged_names(&mut self, count: usize) -> Result<Vec<Name>, ParseFault> {
+        self.punct("(")?;
+        let mut names = vec![self.new_name()?];
+        while self.take_punct(",")? {
+            names.push(self.new_name()?);
+        }
+        if names.len() != count {
+            let text = format!("a merge takes two of each value that the body yields, {count}; names: {}", names.len());
+            return Err(self.fault(SYNTAX, text));
+        }
+        self.punct(")")?;
+        Ok(names)
     }
     pub fn while_op(&mut self) -> Result<ReadOp, ParseFault> {
         let (names, inits) = self.carry()?;

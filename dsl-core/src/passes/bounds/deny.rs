@@ -76,6 +76,7 @@ pub(super) fn remedy(m: &Module, op: OpId) -> &'static str {
 fn kind(m: &Module, op: OpId) -> String {
     match m.op(op).op {
         Op::For(_) | Op::While(_) => "a value that this loop carries".to_string(),
+        Op::MapReduce(_) => "what this map_reduce merges".to_string(),
         Op::If(_) => "what this `if` yields".to_string(),
         Op::Load(_) => "the element that this reads".to_string(),
         Op::Recv(_) => "the message that this receives".to_string(),

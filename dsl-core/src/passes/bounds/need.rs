@@ -1,6 +1,7 @@
 //! What the value of a scalar needs to be known: nothing but the launch, or something that the run makes, and in which
 //! loop. From this follows where a check of it can stand.
 
+use crate::ir::ops::Range;
 use crate::ir::{Def, Effect, Module, Op, OpId, RegionId, ValueId};
 use rustc_hash::FxHashMap;
 
@@ -58,15 +59,18 @@ impl Needs {
         });
         match &data.op {
             Op::For(o) => {
-                let ends = [Some(o.range.lo), Some(o.range.hi), o.range.step];
-                let index = self.all(ends.into_iter().flatten());
                 self.enter(m, &[o.body], around);
-                // The ends say what the index can be.
-                if let Some(v) = m.region(o.body).args.first() {
-                    self.of[v.index()] = index;
-                }
+                self.index(m, &o.range, o.body);
                 around.push(id);
                 self.region(m, o.body, around);
+                around.pop();
+            }
+            Op::MapReduce(o) => {
+                self.enter(m, &[o.merge], around);
+                self.index(m, &o.range, o.body);
+                around.push(id);
+                self.region(m, o.body, around);
+                self.region(m, o.merge, around);
                 around.pop();
             }
             Op::While(o) => {
@@ -89,6 +93,14 @@ impl Needs {
             data.results.iter().for_each(|v| self.of[v.index()] = all);
         } else {
             self.made(data.results.iter(), around.len());
+        }
+    }
+    /// The ends of a range say what its index can be.
+    fn index(&mut self, m: &Module, range: &Range, body: RegionId) {
+        let ends = [Some(range.lo), Some(range.hi), range.step];
+        let index = self.all(ends.into_iter().flatten());
+        if let Some(v) = m.region(body).args.first() {
+            self.of[v.index()] = index;
         }
     }
     fn enter(&mut self, m: &Module, regions: &[RegionId], around: &[OpId]) {

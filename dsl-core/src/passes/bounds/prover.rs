@@ -53,8 +53,8 @@ impl<'m> Prover<'m> {
     fn under(m: &'m Module, known: &'m Known, conditions: Conditions) -> Prover<'m> {
         let mut loops = vec![None; m.num_regions()];
         m.each_op(&mut |op| {
-            if let Op::For(o) = &m.op(op).op {
-                loops[o.body.index()] = Some(op);
+            if let Op::For(ops::For { body, .. }) | Op::MapReduce(ops::MapReduce { body, .. }) = &m.op(op).op {
+                loops[body.index()] = Some(op);
             }
         });
         let facts = Facts::under(m, known, conditions);
@@ -83,6 +83,10 @@ impl<'m> Prover<'m> {
                     enter(o.other, comparisons(m, o.cond, false));
                 }
                 Op::For(o) => enter(o.body, vec![Comparison { pred: Pred::Lt, a: o.range.lo, b: o.range.hi }]),
+                Op::MapReduce(o) => {
+                    enter(o.body, vec![Comparison { pred: Pred::Lt, a: o.range.lo, b: o.range.hi }]);
+                    enter(o.merge, Vec::new());
+                }
                 Op::While(o) => {
                     enter(o.cond, Vec::new());
                     let test = m.region(o.cond).yields.first();
@@ -110,6 +114,7 @@ impl<'m> Prover<'m> {
         let op = self.loops.get(r.index()).copied().flatten()?;
         match &self.m.op(op).op {
             Op::For(o) => Some(&o.range),
+            Op::MapReduce(o) => Some(&o.range),
             _ => None,
         }
     }

@@ -264,6 +264,7 @@ impl Analysis<'_> {
                     data.results.iter().zip(args).for_each(|(v, arg)| a.set(v, a.get(*arg)));
                 });
             }
+            Op::MapReduce(o) => self.map_reduce(o, data.results),
             Op::Composite(o) => self.region(o.body),
             other => {
                 other.each_region(&mut |r| self.region(r));
@@ -290,7 +291,7 @@ impl Analysis<'_> {
         let m = self.m;
         let body = m.region(o.body);
         let Some((index, args)) = body.args.split_first() else { return };
-        let fact = self.index(o, *index);
+        let fact = self.index(&o.range, *index);
         self.set(*index, fact);
         args.iter().zip(&o.carry.0).for_each(|(arg, first)| self.arrives(*arg, *first));
         let runs = Comparison { pred: ops::Pred::Lt, a: o.range.lo, b: o.range.hi };
@@ -303,10 +304,30 @@ impl Analysis<'_> {
             self.set(v, last);
         }
     }
+    /// What a turn makes, and what the merge makes of that, in any grouping.
+    fn map_reduce(&mut self, o: &ops::MapReduce, results: crate::ir::Results) {
+        let m = self.m;
+        let (body, merge) = (m.region(o.body), m.region(o.merge));
+        let fact = body.args.first().and_then(|index| self.index(&o.range, *index));
+        body.args.iter().for_each(|index| self.set(*index, fact));
+        let runs = Comparison { pred: ops::Pred::Lt, a: o.range.lo, b: o.range.hi };
+        self.where_hold(&[runs], |a| {
+            a.region(o.body);
+            let merged = merge.args.iter().zip(body.yields.iter().cycle());
+            merged.for_each(|(arg, of_turn)| a.arrives(*arg, *of_turn));
+        });
+        self.region(o.merge);
+        let again = merge.args.iter().zip(merge.yields.iter().cycle());
+        again.for_each(|(arg, merged)| self.arrives(*arg, *merged));
+        for ((v, of_turn), merged) in results.iter().zip(&body.yields).zip(&merge.yields) {
+            let any = self.get(*of_turn).zip(self.get(*merged)).map(|(a, b)| a.join(b));
+            self.set(v, any);
+        }
+    }
     /// `lo + k * step`, below `hi`: a loop's index never wraps.
-    fn index(&self, o: &ops::For, index: ValueId) -> Option<Fact> {
-        let (lo, hi) = (self.get(o.range.lo)?, self.get(o.range.hi)?);
-        let step = match o.range.step {
+    fn index(&self, range: &ops::Range, index: ValueId) -> Option<Fact> {
+        let (lo, hi) = (self.get(range.lo)?, self.get(range.hi)?);
+        let step = match range.step {
             Some(step) => self.get(step)?,
             None => Fact::exact(1),
         };

@@ -4,7 +4,7 @@ use super::together::Use;
 use super::{Gen, Purpose};
 use tilewright_core::elem::{Class, ElemType};
 use tilewright_core::ir::ops::{self, *};
-use tilewright_core::ir::{Dims, Type, ValueId, ViewType};
+use tilewright_core::ir::{Dims, Literal, Type, ValueId, ViewType};
 
 const MAX_DEPTH: usize = 4;
 
@@ -84,12 +84,14 @@ impl Gen<'_> {
     }
     /// An op that may stand in a composite.
     fn tile_op(&mut self) {
-        match self.below(5) {
+        if self.below(5) == 4 { self.load() } else { self.pure_op() }
+    }
+    fn pure_op(&mut self) {
+        match self.below(4) {
             0 => self.elementwise(),
             1 => self.unary(),
             2 => self.choice(),
-            3 => self.shape(),
-            _ => self.load(),
+            _ => self.shape(),
         }
     }
 
@@ -374,11 +376,38 @@ impl Gen<'_> {
         }
         self.visible.extend(args);
     }
+    fn range(&mut self) -> (Range, Type) {
+        let index = Type::Scalar(self.elem_of(|e| e.is(Class::Int)));
+        let (lo, hi) = (self.value(index), self.value(index));
+        let step = if self.below(2) == 0 { None } else { Some(self.value(index)) };
+        let stages = [None, Some(1), Some(3)][self.below(3)];
+        (Range { lo, hi, step, stages }, index)
+    }
+    /// Its regions hold what may stand in a composite; the merge reads no memory.
+    fn map_reduce(&mut self, types: &[Type]) {
+        let (mut range, index) = self.range();
+        // One that is to run takes a turn.
+        if self.made_for != Purpose::Reading {
+            let (lo, turns) = (self.below(2), 1 + self.below(4));
+            let mut number = |n: usize| self.b.constant(Literal::int(index.elem(), n as i128).expect("small"));
+            range = Range { lo: number(lo), hi: number(lo + turns), step: None, ..range };
+        }
+        let before = self.visible.len();
+        self.enter(&[index]);
+        (0..self.below(4)).for_each(|_| self.tile_op());
+        let yields = types.iter().map(|ty| self.value(*ty)).collect();
+        let body = self.close(before, yields);
+        self.enter(&[types, types].concat());
+        (0..self.below(4)).for_each(|_| self.pure_op());
+        let yields = types.iter().map(|ty| self.value(*ty)).collect();
+        let merge = self.close(before, yields);
+        self.push(MapReduce { range, body, merge });
+    }
     fn control(&mut self) {
         let inits = self.some_values();
         let types: Vec<Type> = inits.iter().map(|v| self.ty(*v)).collect();
         let before = self.visible.len();
-        match self.below(3) {
+        match self.below(4) {
             0 => {
                 let cond = self.value(Type::BOOL);
                 let before = self.visible.len();
@@ -391,17 +420,15 @@ impl Gen<'_> {
                 self.push(If { cond, then, other });
             }
             1 => {
-                let index = Type::Scalar(self.elem_of(|e| e.is(Class::Int)));
-                let (lo, hi) = (self.value(index), self.value(index));
-                let step = if self.below(2) == 0 { None } else { Some(self.value(index)) };
-                let stages = [None, Some(1), Some(3)][self.below(3)];
+                let (range, index) = self.range();
                 let before = self.visible.len();
                 let args: Vec<Type> = std::iter::once(index).chain(types.iter().copied()).collect();
                 self.enter(&args);
                 let yields = self.region(&types);
                 let body = self.close(before, yields);
-                self.push(For { range: Range { lo, hi, step, stages }, carry: Carry(inits), body });
+                self.push(For { range, carry: Carry(inits), body });
             }
+            2 if !types.is_empty() => self.map_reduce(&types),
             _ => {
                 self.enter(&types);
                 let test = self.region(&[Type::BOOL]);
