@@ -51,10 +51,10 @@ impl Target {
             Target::Sm90a => true,
         }
     }
-    /// 7.4 has cache policies; 8.0 is the first for `sm_90a`.
+    /// 7.8 has `movmatrix`; 8.0 is the first for `sm_90a`.
     pub const fn ptx_version(self) -> (u32, u32) {
         match self {
-            Target::Sm80 => (7, 4),
+            Target::Sm80 => (7, 8),
             Target::Sm90a => (8, 0),
         }
     }

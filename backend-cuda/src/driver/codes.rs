@@ -41,7 +41,7 @@ pub const CODES: &[CodePage] = &[
         title: "the NVIDIA driver is too old",
         page: "A driver speaks one version of CUDA and every earlier one, and each version of CUDA reads PTX up to a version: \
                12.0 reads PTX 8.0, 12.8 reads 8.7, 13.0 reads 9.0. The compiler emits the lowest version that has what a kernel \
-               uses: 7.4 for sm_80, 8.0 for sm_90a. The launches themselves need a driver of CUDA 12.0 or later. `nvidia-smi` \
+               uses: 7.8 for sm_80, 8.0 for sm_90a. The launches themselves need a driver of CUDA 12.0 or later. `nvidia-smi` \
                prints the version that is installed.",
     },
     CodePage {

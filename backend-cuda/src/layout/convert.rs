@@ -2,7 +2,7 @@
 //! source's map applied to the target's. What that takes of the thread's number says how far elements have to travel.
 
 use super::linear::Solver;
-use super::reg::{Coord, LANE_BITS, RegLayout};
+use super::reg::{Coord, LANE_BITS, RegLayout, unit};
 use rustc_hash::FxHashMap;
 
 /// The cheapest way that does it.
@@ -41,6 +41,22 @@ pub fn conversion(a: &RegLayout, b: &RegLayout) -> Conversion {
     }
 }
 
+/// Whether, of 16-bit elements, each 8 x 8 matrix of the source only has to be turned to become one of the target: two
+/// neighbours of a thread lie along one axis here, and along the other one there (PTX ISA, `movmatrix`). By pair of the
+/// target's registers, the pair of the source.
+pub fn turned(a: &RegLayout, b: &RegLayout) -> Option<Vec<usize>> {
+    let matrix = |layout: &RegLayout, x: usize, y: usize| {
+        let lanes = layout.thread_bases().get(..LANE_BITS);
+        let expected = [unit(x, 1), unit(x, 2), unit(y, 0), unit(y, 1), unit(y, 2)];
+        layout.reg_bases().first() == Some(&unit(x, 0)) && lanes == Some(&expected[..])
+    };
+    let warps = |layout: &RegLayout| layout.thread_bases().get(LANE_BITS..).map(<[Coord]>::to_vec);
+    let turns = [(0, 1), (1, 0)].into_iter().any(|(x, y)| matrix(a, x, y) && matrix(b, y, x));
+    (a.rank() == 2 && b.rank() == 2 && turns && warps(a) == warps(b)).then_some(())?;
+    let held: FxHashMap<Coord, usize> = (0..a.regs() / 2).map(|pair| (a.reg_coord(2 * pair), pair)).collect();
+    (0..b.regs() / 2).map(|pair| held.get(&b.reg_coord(2 * pair)).copied()).collect()
+}
+
 fn renamed(a: &RegLayout, b: &RegLayout) -> Option<Vec<usize>> {
     (a.thread_bases() == b.thread_bases()).then_some(())?;
     let held: FxHashMap<Coord, usize> = (0..a.regs()).rev().map(|reg| (a.reg_coord(reg), reg)).collect();
@@ -73,6 +89,7 @@ fn shuffled(a: &RegLayout, b: &RegLayout) -> Option<Shuffled> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::product::{Atom, Warps};
     use super::*;
     use tilewright_core::ir::Dims;
 
@@ -120,6 +137,23 @@ mod tests {
         let rows = RegLayout::blocked(shape, 4, 4, 128);
         assert_eq!(works(&rows, &rows.transposed()), None);
         assert_eq!(works(&rows, &rows), Some(true));
+    }
+
+    #[test]
+    fn a_result_of_few_rows_becomes_an_operand_by_turning_its_matrices() {
+        let warps = Warps { rows: 1, columns: 1, spare: 1 };
+        let c = RegLayout::mma_c(32, 8, warps).transposed();
+        let b = RegLayout::mma_b(32, 8, Atom::F16, warps).transposed();
+        assert_eq!(turned(&c, &b), Some(vec![0, 1, 2, 3]));
+        assert_eq!(turned(&c, &c), None);
+        // An element at (row, column) of a matrix lies in the lane that has it turned.
+        for lane in 0..32 {
+            for reg in 0..8 {
+                let [x, y, ..] = b.coord(lane, reg);
+                let (row, column) = (y & 7, x & 7);
+                assert_eq!(c.coord(4 * row + column / 2, (reg & !1) | (column & 1) as usize)[..2], [x, y]);
+            }
+        }
     }
 
     #[test]

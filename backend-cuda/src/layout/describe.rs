@@ -1,8 +1,8 @@
 //! A compiled kernel's layouts, conversions and shared memory as text: `ir --stage layout`.
 
-use super::convert::{Conversion, conversion};
+use super::convert::{Conversion, conversion, turned};
 use super::infer::is_anew;
-use crate::compile::Compiled;
+use crate::compile::{Compiled, WARPS};
 use crate::ptx::{Memory, Op};
 use std::fmt::Write;
 use tilewright_core::ir::text::{op_text, value_names};
@@ -11,7 +11,10 @@ use tilewright_core::ir::{Type, ValueId};
 /// One tile a line: its basis vectors by register, lane and warp bit, and how often the whole is repeated along each axis.
 pub fn describe(compiled: &Compiled) -> String {
     let Compiled { module: m, kernel, layouts, moves, plan, .. } = compiled;
-    let mut out = format!("kernel @{}: {} threads\n\nlayouts\n", m.name, kernel.threads);
+    let mut out = format!("kernel @{}: {} threads\n", m.name, kernel.threads);
+    let turns = compiled.remarks.iter().filter(|remark| remark.pass == WARPS);
+    turns.for_each(|remark| _ = writeln!(out, "{remark}"));
+    out.push_str("\nlayouts\n");
     let (names, mut rows) = (value_names(m), Vec::new());
     for v in (0..m.num_values() as u32).map(ValueId) {
         if let (Type::Tile(..), Some(layout)) = (m.ty(v), layouts.get(v)) {
@@ -27,8 +30,12 @@ pub fn describe(compiled: &Compiled) -> String {
     }
     out.push_str("\nconversions\n");
     for moved in moves {
+        let by_matrix = moved.swizzle.is_none() && moved.ty.elem().bytes() == 2;
         let how = match conversion(&moved.from, &moved.to) {
             Conversion::Rename(_) => "renamed".to_string(),
+            _ if by_matrix && turned(&moved.from, &moved.to).is_some() => {
+                format!("matrices turned in the warp, {}", moved.to.regs() / 2)
+            }
             Conversion::Shuffle(s) => format!("shuffled in the warp, {} exchanges", s.regs.len() << s.picks.len()),
             Conversion::Shared => match &moved.swizzle {
                 Some(swizzle) => format!("through shared memory: {swizzle}"),

@@ -20,47 +20,67 @@ impl Layouts {
     pub fn product(&self, op: OpId) -> Option<&Product> {
         self.products.get(&op)
     }
+    /// With the layouts of `other` for these values.
+    pub(crate) fn with(mut self, other: &Layouts, values: &[ValueId]) -> Layouts {
+        values.iter().for_each(|v| self.of[v.index()] = other.of[v.index()].clone());
+        self
+    }
     pub fn get(&self, v: ValueId) -> Option<&RegLayout> {
         self.of[v.index()].as_ref()
     }
 }
 
+/// Threads that run some ops together, and these ops.
+pub struct Team {
+    pub threads: u32,
+    /// In the order of the text.
+    pub ops: Vec<OpId>,
+    /// Values that share a layout although no op says so.
+    pub ties: Vec<(ValueId, ValueId)>,
+    /// Where some tiles lie in any case.
+    pub given: Vec<(ValueId, RegLayout)>,
+}
+
 /// `vector`: how many elements an access may take at once (by what is known of alignment).
-pub fn infer(m: &Module, threads: u32, vector: &dyn Fn(OpId) -> u32) -> Layouts {
-    let mut classes = Classes::of(m);
+pub fn infer(m: &Module, team: &Team, vector: &dyn Fn(OpId) -> u32) -> Layouts {
+    let Team { threads, ops, ties, given } = team;
+    let threads = *threads;
+    let mut classes = Classes::of(m, ops);
+    ties.iter().for_each(|(a, b)| classes.join(m, *a, *b));
     let mut of: Vec<Option<RegLayout>> = vec![None; m.num_values()];
     // Anchors: the access with the most bytes at once decides, the first of equal ones.
     let mut best: Vec<u32> = vec![0; m.num_values()];
-    m.each_op(&mut |op| {
-        let Some((v, elem, dims)) = accessed(m, op) else { return };
+    for op in ops {
+        let Some((v, elem, dims)) = accessed(m, *op) else { continue };
         let root = classes.root(v);
-        let bytes = vector(op) * elem;
+        let bytes = vector(*op) * elem;
         if bytes > best[root] {
-            (best[root], of[root]) = (bytes, Some(RegLayout::blocked(dims, elem, vector(op), threads)));
-        }
-    });
-    let products = products(m, threads, |a, b| classes.root(a) == classes.root(b));
-    for (op, product) in &products {
-        let root = classes.root(m.op(*op).results.first);
-        if best[root] < u32::MAX {
-            (best[root], of[root]) = (u32::MAX, Some(product.layout.clone()));
+            (best[root], of[root]) = (bytes, Some(RegLayout::blocked(dims, elem, vector(*op), threads)));
         }
     }
+    let products = products(m, (threads, ops), |a, b| classes.root(a) == classes.root(b));
+    let mut anchor = |root: usize, layout: &RegLayout| {
+        if best[root] < u32::MAX {
+            (best[root], of[root]) = (u32::MAX, Some(layout.clone()));
+        }
+    };
+    given.iter().for_each(|(v, layout)| anchor(classes.root(*v), layout));
+    products.iter().for_each(|(op, product)| anchor(classes.root(m.op(*op).results.first), &product.layout));
     // A class that is repeated along an axis of a larger tile, or is what is left of one, follows that tile.
-    let mut follow = |m: &Module, only_free: bool| {
+    let mut follow = |only_free: bool| {
         let mut changed = false;
-        m.each_op(&mut |op| {
-            let data = m.op(op);
+        for op in ops {
+            let data = m.op(*op);
             let (small, large, axis) = match &data.op {
                 Op::ReduceMax(ops::ReduceMax { x, axis })
                 | Op::ReduceMin(ops::ReduceMin { x, axis })
                 | Op::ReduceSum(ops::ReduceSum { x, axis })
                 | Op::ReduceWith(ops::ReduceWith { x, axis, .. }) => (data.results.first, *x, axis.0),
                 Op::Broadcast(ops::Broadcast { x, axis, .. }) => (*x, data.results.first, axis.0),
-                _ => return,
+                _ => continue,
             };
             if !m.ty(small).is_tile() {
-                return;
+                continue;
             }
             let (small, large) = (classes.root(small), classes.root(large));
             if let Some(layout) = of[large].clone()
@@ -68,11 +88,11 @@ pub fn infer(m: &Module, threads: u32, vector: &dyn Fn(OpId) -> u32) -> Layouts 
             {
                 (of[small], best[small], changed) = (Some(layout.without(axis as usize)), 0, true);
             }
-        });
+        }
         changed
     };
-    follow(m, false);
-    while follow(m, true) {}
+    follow(false);
+    while follow(true) {}
     for v in (0..m.num_values() as u32).map(ValueId) {
         let Type::Tile(elem, dims) = m.ty(v) else { continue };
         let root = classes.root(v);
@@ -107,10 +127,10 @@ struct Classes {
 }
 
 impl Classes {
-    fn of(m: &Module) -> Classes {
+    fn of(m: &Module, ops: &[OpId]) -> Classes {
         let mut classes = Classes { parent: (0..m.num_values()).collect() };
-        m.each_op(&mut |op| {
-            let data = m.op(op);
+        for op in ops {
+            let data = m.op(*op);
             match &data.op {
                 Op::If(o) => {
                     let arms = m.region(o.then).yields.iter().zip(&m.region(o.other).yields);
@@ -134,7 +154,7 @@ impl Classes {
                 }
                 _ => {}
             }
-        });
+        }
         classes
     }
     fn looped(

@@ -11,9 +11,9 @@ mod product;
 mod reg;
 mod swizzle;
 
-pub use convert::{Conversion, Shuffled, conversion};
+pub use convert::{Conversion, Shuffled, conversion, turned};
 pub use describe::describe;
-pub use infer::{Layouts, infer, is_anew};
+pub use infer::{Layouts, Team, infer, is_anew};
 pub(crate) use product::sides;
 pub use product::{Atom, Product, Warps};
 pub use reg::{Coord, RegLayout, without_axis};

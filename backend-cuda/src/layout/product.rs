@@ -159,6 +159,11 @@ impl Product {
         let layout = if swapped { layout.transposed() } else { layout };
         Some(Product { atom: Some(atom), swapped, warps, layout })
     }
+    /// Layouts of both operands of the product; `None`: no instruction asks for one.
+    pub fn fragments(&self, m: &Module, o: &ops::Dot) -> Option<[RegLayout; 2]> {
+        let ([rows, k], [_, columns]) = (sides(m.ty(o.a).dims())?, sides(m.ty(o.b).dims())?);
+        Some(self.operands(rows, k, columns, self.atom?))
+    }
     /// Layouts of both operands, `[M, K]` and `[K, N]`.
     pub fn operands(&self, rows: u32, k: u32, columns: u32, atom: Atom) -> [RegLayout; 2] {
         if self.swapped {
@@ -169,18 +174,17 @@ impl Product {
     }
 }
 
-/// Every product of a module.
+/// Every product of these ops, by so many threads.
 pub(super) fn products(
     m: &Module,
-    threads: u32,
+    (threads, ops): (u32, &[OpId]),
     mut same: impl FnMut(ValueId, ValueId) -> bool,
 ) -> Vec<(OpId, Product)> {
-    let mut dots: Vec<(OpId, &ops::Dot)> = Vec::new();
-    m.each_op(&mut |op| {
-        if let Op::Dot(o) = &m.op(op).op {
-            dots.push((op, o));
-        }
-    });
+    let dot = |op: &OpId| match &m.op(*op).op {
+        Op::Dot(o) => Some((*op, o)),
+        _ => None,
+    };
+    let dots: Vec<(OpId, &ops::Dot)> = ops.iter().filter_map(dot).collect();
     let results: Vec<ValueId> = dots.iter().map(|(op, _)| m.op(*op).results.first).collect();
     // Where one product feeds another, rows stay in their warps, in all: what is known of a row is used by both.
     let chained = dots.iter().any(|(_, o)| results.iter().any(|result| same(*result, o.a)));

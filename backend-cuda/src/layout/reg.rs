@@ -121,6 +121,12 @@ impl RegLayout {
     pub fn threads(&self) -> u32 {
         1 << self.thread.len()
     }
+    /// The same in so many threads, at least its own: each warp holds all of it.
+    pub fn in_each_warp_of(&self, threads: u32) -> RegLayout {
+        let mut layout = self.clone();
+        layout.thread.resize(threads.trailing_zeros() as usize, [0; MAX_RANK]);
+        layout
+    }
     /// What a register adds to a thread's coordinates.
     pub fn reg_coord(&self, reg: usize) -> Coord {
         let in_atom = reg & ((1 << self.reg.len()) - 1);

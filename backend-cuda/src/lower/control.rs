@@ -116,7 +116,7 @@ impl Lower<'_> {
         self.body.emit_if(Guard { pred, negated: true }, PtxOp::Bra { to, uniform: true });
     }
     /// The registers of what a loop carries, with their first values.
-    fn start(&mut self, id: OpId, first: &[ValueId], args: &[ValueId]) -> Result<Vec<Held>, Diagnostics> {
+    pub(super) fn start(&mut self, id: OpId, first: &[ValueId], args: &[ValueId]) -> Result<Vec<Held>, Diagnostics> {
         let m = self.m;
         let carried: Vec<Held> =
             args.iter().map(|v| self.room(*v)).collect::<Result<_, _>>().map_err(|f| f.diagnostic(m, id))?;
@@ -125,7 +125,7 @@ impl Lower<'_> {
         Ok(carried)
     }
     /// Fresh registers for a value.
-    fn room(&mut self, v: ValueId) -> Result<Held, Fault> {
+    pub(super) fn room(&mut self, v: ValueId) -> Result<Held, Fault> {
         let ty = held(self.m.ty(v).elem());
         Ok(match self.m.ty(v) {
             Type::Scalar(_) => Held::Scalar(self.body.fresh(ty).into()),
@@ -136,7 +136,7 @@ impl Lower<'_> {
         })
     }
     /// Moves values into the registers of those they become. All are read before one is written.
-    fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         id: OpId,
         from: &[ValueId],

@@ -3,9 +3,9 @@
 use super::errors::Fault;
 use super::memory::Packing;
 use super::{Lower, Move};
-use crate::layout::{Conversion, RegLayout, Shuffled, Swizzle, conversion};
+use crate::layout::{Conversion, RegLayout, Shuffled, Swizzle, conversion, turned};
 use crate::ptx::{
-    Addr, Bin, Buffer, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Shuffle, Space, Special, Src, Tern, Touch, Ty,
+    Addr, Bin, Buffer, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Shuffle, Space, Src, Tern, Touch, Ty,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -24,6 +24,10 @@ impl Lower<'_> {
         to: &RegLayout,
     ) -> Result<Vec<Reg>, Fault> {
         let (how, elem) = (conversion(from, to), ty.elem());
+        if let (Conversion::Shuffle(_) | Conversion::Shared, Some(pairs)) = (&how, self.turned(ty, from, to)) {
+            self.moves.push(Move { op: self.current, ty, from: from.clone(), to: to.clone(), swizzle: None });
+            return Ok(self.turn_matrices(elem, regs, &pairs));
+        }
         let fits = |swizzle: &Swizzle| swizzle.elems() * elem.bytes() as u32 <= self.shared_room();
         let swizzle = (how == Conversion::Shared).then(|| Swizzle::of(from, to, elem.bytes() as u32)).filter(fits);
         let moved = match (how, &swizzle) {
@@ -37,6 +41,20 @@ impl Lower<'_> {
         };
         self.moves.push(Move { op: self.current, ty, from: from.clone(), to: to.clone(), swizzle });
         Ok(moved)
+    }
+    /// `layout::turned`, of elements that it is for.
+    pub(super) fn turned(&self, ty: Type, from: &RegLayout, to: &RegLayout) -> Option<Vec<usize>> {
+        matches!(ty.elem(), ElemType::F16 | ElemType::BF16).then(|| turned(from, to)).flatten()
+    }
+    fn turn_matrices(&mut self, elem: ElemType, regs: &[Reg], pairs: &[usize]) -> Vec<Reg> {
+        let packed = Packing::of(elem, 2);
+        let turn = |pair: &usize| {
+            let a = self.pack(elem, &packed, &regs[2 * pair..2 * pair + 2]);
+            let d = self.body.fresh(Ty::B32);
+            self.body.emit(PtxOp::MovMatrix { d, a });
+            self.unpack(elem, &packed, d)
+        };
+        pairs.iter().flat_map(turn).collect()
     }
     /// Bytes of shared memory that a tile may take to get from one thread to another; others lie beside it.
     pub(super) fn shared_room(&self) -> u32 {
@@ -85,13 +103,13 @@ impl Lower<'_> {
     }
     /// Whether a bit of the lane's number is set.
     fn lane_bit(&mut self, bit: u32) -> Reg {
-        let tid = self.special(Special::TidX);
+        let tid = self.thread();
         let only = self.body.bin(Bin::And, Ty::B32, tid, Src::Imm(1 << bit));
         self.body.setp(Cmp::Ne, Ty::U32, only, Src::Imm(0))
     }
     /// The sum (XOR) of what each set bit of the lane's number adds.
     fn source_lane(&mut self, adds: &[u32; 5]) -> Reg {
-        let tid = self.special(Special::TidX);
+        let tid = self.thread();
         let mut sum = self.body.mov(Ty::B32, Src::Imm(0));
         for (bit, add) in adds.iter().enumerate().filter(|(_, add)| **add != 0) {
             let only = self.body.bin(Bin::Shr, Ty::U32, tid, Src::Imm(bit as u64));
@@ -110,10 +128,24 @@ impl Lower<'_> {
         from: &RegLayout,
         to: &RegLayout,
     ) -> Vec<Reg> {
-        let buffer = self.body.buffer(swizzle.elems() * elem.bytes() as u32, 16);
+        let buffer = self.buffer(swizzle.elems() * elem.bytes() as u32, 16);
+        self.lay_down(elem, swizzle, regs, from, buffer);
+        let base = self.buffer_base(buffer);
+        self.pick_up(elem, swizzle, (from, to), (buffer, base))
+    }
+    /// Writes a tile.
+    pub(super) fn lay_down(
+        &mut self,
+        elem: ElemType,
+        swizzle: &Swizzle,
+        regs: &[Reg],
+        from: &RegLayout,
+        buffer: Buffer,
+    ) {
         let (memory, group) = (Memory::Shared(buffer), self.body.group());
         let packed = Packing::of(elem, swizzle.store as usize);
-        let mut places = self.places(buffer, elem, swizzle, from);
+        let base = self.buffer_base(buffer);
+        let mut places = self.places(base, elem, swizzle, from);
         for access in swizzle.accesses(from, swizzle.store) {
             let at = self.address_of(&mut places, swizzle.offset(&from.reg_coord(access[0])));
             let values: Vec<Reg> = access.into_iter().map(|reg| regs[reg]).collect();
@@ -121,9 +153,18 @@ impl Lower<'_> {
             let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: packed.memory, at, a };
             self.body.touch(Touch::write(memory, group), None, store);
         }
-        let group = self.body.group();
+    }
+    /// Reads in another layout what was written in one, from where it begins in the buffer.
+    pub(super) fn pick_up(
+        &mut self,
+        elem: ElemType,
+        swizzle: &Swizzle,
+        (from, to): (&RegLayout, &RegLayout),
+        (buffer, base): (Buffer, Reg),
+    ) -> Vec<Reg> {
+        let (memory, group) = (Memory::Shared(buffer), self.body.group());
         let packed = Packing::of(elem, swizzle.load as usize);
-        let mut places = self.places(buffer, elem, swizzle, to);
+        let mut places = self.places(base, elem, swizzle, to);
         // Places beyond what was written hold no element of the tile: they are not read.
         let written: Vec<u32> = (0..from.rank()).map(|a| from.rep()[a] * from.atom(a)).collect();
         let beyond: Vec<usize> = (0..from.rank()).filter(|a| to.rep()[*a] * to.atom(*a) > written[*a]).collect();
@@ -152,7 +193,7 @@ impl Lower<'_> {
         out.into_iter().flatten().collect()
     }
     /// What a thread's number adds (XOR) to its places: bits that move equally far move together.
-    fn places(&mut self, buffer: Buffer, elem: ElemType, swizzle: &Swizzle, layout: &RegLayout) -> Places {
+    fn places(&mut self, base: Reg, elem: ElemType, swizzle: &Swizzle, layout: &RegLayout) -> Places {
         let bytes = elem.bytes() as u32;
         let (mut left, mut right): (BTreeMap<u32, u32>, BTreeMap<u32, u32>) = Default::default();
         let mut varies = 0;
@@ -163,7 +204,7 @@ impl Lower<'_> {
                 *moved.or_default() |= 1 << from;
             }
         }
-        let tid = self.special(Special::TidX);
+        let tid = self.thread();
         let moves = left.into_iter().map(|to| (Bin::Shl, to)).chain(right.into_iter().map(|to| (Bin::Shr, to)));
         let mut thread: Option<Reg> = None;
         for (op, (by, mask)) in moves {
@@ -175,7 +216,7 @@ impl Lower<'_> {
             thread = Some(thread.map_or(part, |sum| self.body.bin(Bin::Xor, Ty::B32, sum, part)));
         }
         let thread = thread.unwrap_or_else(|| self.body.mov(Ty::B32, Src::Imm(0)));
-        Places { base: self.body.buffer_base(buffer), bytes, thread, varies, known: FxHashMap::default() }
+        Places { base, bytes, thread, varies, known: FxHashMap::default() }
     }
     /// Of a register's element: its bits that threads change too are added (XOR) to theirs, the others are a displacement.
     fn address_of(&mut self, places: &mut Places, offset: u32) -> Addr {
@@ -196,7 +237,7 @@ impl Lower<'_> {
         Addr::reg(reg, i64::from(behind))
     }
     pub(super) fn shared_base(&mut self, buffer: Buffer, layout: &RegLayout, pitch: &[u32], bytes: u32) -> Reg {
-        let mut base = self.body.buffer_base(buffer);
+        let mut base = self.buffer_base(buffer);
         for axis in 0..pitch.len() {
             let step: u32 = pitch[axis + 1..].iter().product::<u32>() * bytes;
             let at = self.thread_coord(layout, axis);

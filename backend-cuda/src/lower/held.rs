@@ -6,7 +6,7 @@ use super::errors::{Fault, MAX_TILE_REGS};
 use super::panels::Panels;
 use crate::abi::Item;
 use crate::layout::RegLayout;
-use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Special, Src, Touch, Ty};
+use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Src, Touch, Ty};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Def, Literal, Op, Type, ValueId};
 
@@ -85,7 +85,7 @@ impl Lower<'_> {
         let ty = self.m.ty(v);
         let regs = layout.regs() * held(ty.elem()).bytes().div_ceil(4).max(1) as usize;
         if regs > MAX_TILE_REGS {
-            return Err(Fault::TileTooLarge { ty, regs, threads: self.options.threads });
+            return Err(Fault::TileTooLarge { ty, regs, threads: self.threads() });
         }
         Ok(layout)
     }
@@ -133,7 +133,7 @@ impl Lower<'_> {
 
     /// The part of a coordinate that comes from the thread's number.
     pub(super) fn thread_coord(&mut self, layout: &RegLayout, axis: usize) -> Reg {
-        let tid = self.special(Special::TidX);
+        let tid = self.thread();
         let mut sum: Option<Reg> = None;
         for run in runs(layout, axis) {
             let shifted = match run.from {
@@ -161,7 +161,7 @@ impl Lower<'_> {
     pub(super) fn is_first_holder(&mut self, layout: &RegLayout) -> Option<Reg> {
         let mask = layout.replicated();
         (mask != 0).then(|| {
-            let tid = self.special(Special::TidX);
+            let tid = self.thread();
             let other = self.body.bin(Bin::And, Ty::B32, tid, Src::Imm(u64::from(mask)));
             self.body.setp(Cmp::Eq, Ty::U32, other, Src::Imm(0))
         })

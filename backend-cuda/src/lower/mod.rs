@@ -6,7 +6,8 @@
 //! by family in `arith.rs`, `divide.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
 //! `memory`: loads, stores, atomics. `dot`: products; `panels`: their operands in shared memory; `ring.rs`: loads that run
 //! ahead. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`, `ordered.rs`, `shape.rs`.
-//! `control.rs`: branches and loops. `place.rs`: ids, lengths. `barrier.rs`: barriers between programs.
+//! `control.rs`: branches and loops. `place.rs`: ids, lengths. `barrier.rs`: barriers between programs. `warps`: what each
+//! warp does by itself; `scope.rs`: whose threads run an op together.
 
 mod arith;
 mod barrier;
@@ -31,13 +32,17 @@ mod place;
 mod records;
 mod reduce;
 mod ring;
+mod scope;
 mod shape;
+mod warps;
 
 pub use errors::{CODES, NOT_LOWERED};
+pub(crate) use occupancy::spills;
+pub(crate) use warps::refused;
 
 use crate::abi::{Abi, Item};
 use crate::compile::Options;
-use crate::layout::{self, Layouts, RegLayout, Swizzle};
+use crate::layout::{Layouts, RegLayout, Swizzle};
 use crate::outcome::Slot;
 use crate::ptx::{Body, Kernel, Memory, Op as PtxOp, Reg, Special, Src, Touch, Ty};
 use crate::shared::{self, Plan};
@@ -49,8 +54,9 @@ use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::family;
-use tilewright_core::ir::{Def, Effects, LocId, Module, Op, OpId, RegionId, Type, ValueId};
+use tilewright_core::ir::{Def, Effects, LocId, Module, Op, OpId, RegionId, Type, ValueId, ops};
 use tilewright_core::passes::bounds::{Checks, Placement, Prover};
+use warps::Teams;
 
 /// A kernel's lowering in progress.
 struct Lower<'m> {
@@ -60,6 +66,8 @@ struct Lower<'m> {
     layouts: Layouts,
     /// Of tiles by products.
     uses: Uses,
+    /// The same where warps go on by themselves; while they do, for all threads.
+    others: Teams,
     /// Groups of copies that have not been waited for, oldest first.
     on_their_way: Vec<u32>,
     /// Loads of the loops around the current op that ran ahead.
@@ -135,8 +143,8 @@ type Done = Result<(), Fault>;
 pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, Diagnostics> {
     let mut stages = 1;
     m.each_op(&mut |op| {
-        if let Op::For(o) = &m.op(op).op {
-            stages = stages.max(o.range.stages.unwrap_or(1));
+        if let Op::For(ops::For { range, .. }) | Op::MapReduce(ops::MapReduce { range, .. }) = &m.op(op).op {
+            stages = stages.max(range.stages.unwrap_or(1));
         }
     });
     // Fewer turns ahead where other tiles need the room.
@@ -155,7 +163,7 @@ const MOST_STAGES: u32 = 8;
 fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) -> Result<Lowered, Diagnostics> {
     let prover = Prover::new(m, &options.known);
     let vector = |op: OpId| memory::vector(m, &prover, &options.aligned, op);
-    let layouts = layout::infer(m, options.threads, &vector);
+    let (Teams { layouts, uses }, others) = warps::teams(m, options.threads, &vector);
     let mut checked = vec![false; m.num_ops()];
     for check in &checks.0 {
         checked[check.op.index()] = match check.placement {
@@ -164,13 +172,13 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
             Placement::Hoisted { .. } | Placement::InPlace => true,
         };
     }
-    let uses = Uses::of(m, &layouts);
     let mut cx = Lower {
         m,
         options,
         prover: &prover,
         layouts,
         uses,
+        others,
         on_their_way: Vec::new(),
         ringed: FxHashMap::default(),
         most_stages,
@@ -213,7 +221,8 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         offsets: plan.offsets.clone(),
         body: cx.body,
     };
-    let Lower { abi, slots, prints, barriers, steps, layouts, moves, .. } = cx;
+    let Lower { abi, slots, prints, barriers, steps, layouts, others, moves, .. } = cx;
+    let layouts = layouts.with(&others.layouts, &warps::made_by_warps(m));
     Ok(Lowered { kernel, abi, slots, prints, barriers, steps, layouts, moves, plan })
 }
 
@@ -232,13 +241,16 @@ fn entry_name(name: &str) -> String {
 
 impl Lower<'_> {
     fn region(&mut self, r: RegionId) -> Result<(), Diagnostics> {
-        let m = self.m;
-        let regs = |op: OpId| self.layouts.get(m.op(op).results.first).map_or(1, |layout| layout.regs());
-        for op in memory::issue_order(m, &m.region(r).ops, &regs) {
-            self.body.loc = m.op(op).loc;
+        for op in self.in_issue_order(r) {
+            self.body.loc = self.m.op(op).loc;
             self.op(op)?;
         }
         Ok(())
+    }
+    fn in_issue_order(&self, r: RegionId) -> Vec<OpId> {
+        let m = self.m;
+        let regs = |op: OpId| self.layouts.get(m.op(op).results.first).map_or(1, |layout| layout.regs());
+        memory::issue_order(m, &m.region(r).ops, &regs)
     }
     fn op(&mut self, id: OpId) -> Result<(), Diagnostics> {
         let m = self.m;
@@ -248,6 +260,7 @@ impl Lower<'_> {
             Op::If(o) => return self.branch(id, o),
             Op::For(o) => return self.counted(id, o),
             Op::While(o) => return self.repeat(id, o),
+            Op::MapReduce(o) => return self.map_reduce(id, o),
             // A GPU issues its ops one by one.
             Op::Composite(o) => {
                 self.region(o.body)?;
@@ -290,8 +303,7 @@ impl Lower<'_> {
             Op::Dot(o) => self.dot(id, o),
             Op::Barrier(o) => self.barrier(id, o.scope),
 
-            // Runs expanded (`passes::expand`).
-            Op::MapReduce(_) | Op::Send(_) | Op::Recv(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
+            Op::Send(_) | Op::Recv(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
         };
         done.map_err(|fault| fault.diagnostic(m, id).into())
     }

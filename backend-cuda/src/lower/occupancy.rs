@@ -2,7 +2,7 @@
 
 use super::Lower;
 use crate::compile::Options;
-use crate::ptx;
+use crate::ptx::{self, Kernel};
 
 impl Lower<'_> {
     /// As many as make 1024 threads, fewer where the tiles need more registers; all it can where threads hold little and a loop
@@ -23,6 +23,15 @@ impl Lower<'_> {
         (1..=most.clamp(1, target.ctas_per_sm(threads))).rev().find(fits).unwrap_or(1)
     }
 }
+
+/// Whether a thread holds more than ptxas can give it.
+pub(crate) fn spills(kernel: &Kernel) -> bool {
+    let room = (REGISTERS / kernel.threads).min(MOST);
+    ptx::pressure(&kernel.body) + OWN > room
+}
+/// Registers of a thread at most, and those that ptxas needs for itself at least.
+const MOST: u32 = 255;
+const OWN: u32 = 12;
 
 /// Registers alive that leave ptxas enough for its own where an SM is full and each thread has 32.
 const LITTLE: u32 = 20;

@@ -151,7 +151,7 @@ impl Lower<'_> {
     /// A tile in order along an axis.
     fn in_order(&mut self, x: ValueId, axis: u32) -> Result<(Along, Vec<Reg>), Fault> {
         let dims = self.m.ty(x).dims().ok_or(Fault::NoValue)?;
-        let along = Along::new(dims, axis as usize, self.options.threads);
+        let along = Along::new(dims, axis as usize, self.threads());
         let regs = self.tile(x, &along.layout)?;
         Ok((along, regs))
     }
@@ -189,7 +189,7 @@ impl Lower<'_> {
     }
     /// Which run of the axis the thread holds, and among the warps.
     fn run_index(&mut self, from: u32, to: u32) -> Reg {
-        let tid = self.special(crate::ptx::Special::TidX);
+        let tid = self.thread();
         let shifted = self.body.bin(Bin::Shr, Ty::U32, tid, Src::Imm(u64::from(from)));
         self.body.bin(Bin::And, Ty::B32, shifted, Src::Imm((1 << (to - from)) - 1))
     }
@@ -229,7 +229,7 @@ impl Lower<'_> {
         let (count, bytes) = (along.warps(), elem.bytes() as u32);
         let rest = along.layout.without(along.axis);
         let pitch: Vec<u32> = (0..rest.rank()).map(|a| rest.rep()[a] * rest.atom(a)).collect();
-        let buffer = self.body.buffer(pitch.iter().product::<u32>() * count * bytes, 16);
+        let buffer = self.buffer(pitch.iter().product::<u32>() * count * bytes, 16);
         let base = self.shared_base(buffer, &rest, &pitch, count * bytes);
         let warp = self.run_index(along.from.max(LANE_BITS), along.to);
         let own = self.body.tern(Tern::MadLo, Ty::U32, warp, Src::Imm(u64::from(bytes)), base);

@@ -140,6 +140,16 @@ impl Lower<'_> {
             Ok(())
         })
     }
+    /// Notes a `map_reduce` of no turn, and ends the program there. `some`: there is one.
+    pub(super) fn ends_without_turn(&mut self, id: OpId, some: Reg) -> Done {
+        let rest = self.unless(some, true);
+        self.rarely(rest, |cx| {
+            let skip = cx.unless_first_thread();
+            cx.note_one(id, RecordKind::NoTurn, skip);
+            cx.body.emit(PtxOp::Ret);
+            Ok(())
+        })
+    }
     fn note_one(&mut self, id: OpId, kind: RecordKind, skip: Label) {
         let slot = self.slot(Slot { op: id, kind, place: Place::Nowhere });
         let one = self.body.mov(Ty::B64, Src::Imm(1));
@@ -262,6 +272,12 @@ impl Lower<'_> {
         let tag = self.body.un(Un::Not, Ty::B32, program);
         let zero = self.body.mov(Ty::B32, Src::Imm(0));
         let words = if words.is_empty() { &[zero][..] } else { words };
+        if words.len() > 1 {
+            // What this program left in an earlier turn of a loop stays, whatever it is.
+            let d = self.body.fresh(Ty::B64);
+            self.body.emit(PtxOp::LdAcquire { ty: Ty::B64, d, at: Addr::reg(slot.base, slot.offset + 8) });
+            self.unless_later(d, tag, skip);
+        }
         for (i, word) in words.iter().enumerate() {
             let a = self.body.fresh(Ty::B64);
             self.body.emit(PtxOp::Pack { ty: Ty::B64, d: a, parts: vec![*word, tag] });
@@ -273,11 +289,15 @@ impl Lower<'_> {
             }
             let d = self.body.fresh(Ty::B64);
             self.body.emit(PtxOp::Atom { space, op, ty, d, at, a: a.into(), b: None });
-            let halves = [self.body.fresh(Ty::B32), self.body.fresh(Ty::B32)];
-            self.body.emit(PtxOp::Unpack { ty: Ty::B64, d: halves.to_vec(), a: d });
-            let known = self.body.setp(Cmp::Ge, Ty::U32, halves[1], tag);
-            self.body.emit_if(Guard { pred: known, negated: false }, PtxOp::Bra { to: skip, uniform: false });
+            self.unless_later(d, tag, skip);
         }
+    }
+    /// Skips what follows unless the word is of a later program.
+    fn unless_later(&mut self, word: Reg, tag: Reg, skip: Label) {
+        let halves = [self.body.fresh(Ty::B32), self.body.fresh(Ty::B32)];
+        self.body.emit(PtxOp::Unpack { ty: Ty::B64, d: halves.to_vec(), a: word });
+        let known = self.body.setp(Cmp::Ge, Ty::U32, halves[1], tag);
+        self.body.emit_if(Guard { pred: known, negated: false }, PtxOp::Bra { to: skip, uniform: false });
     }
 }
 

@@ -13,14 +13,14 @@ use crate::ptx::{Bin, Cmp, Guard, Op as PtxOp, Reg, Ring, Src, Ty};
 use rustc_hash::FxHashSet;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::{self, For};
-use tilewright_core::ir::{Def, Op, OpId, ValueId};
+use tilewright_core::ir::{Def, Op, OpId, RegionId, ValueId};
 
 /// What of a loop runs ahead.
-struct Ahead {
-    loads: Vec<OpId>,
+pub(super) struct Ahead {
+    pub loads: Vec<OpId>,
     /// What their places are computed from, in order.
     leads: Vec<OpId>,
-    stages: u32,
+    pub stages: u32,
 }
 
 /// A loop's rings while it is lowered.
@@ -49,10 +49,10 @@ pub(super) struct Count {
 
 impl Lower<'_> {
     /// Which loads of a loop run ahead; `None`: none.
-    fn ahead(&self, o: &For) -> Option<Ahead> {
+    pub(super) fn ahead(&self, range: &ops::Range, body: RegionId) -> Option<Ahead> {
         let m = self.m;
-        let wanted = o.range.stages.unwrap_or(1).min(self.most_stages);
-        let body = m.region(o.body);
+        let wanted = range.stages.unwrap_or(1).min(self.most_stages);
+        let body = m.region(body);
         let inside: FxHashSet<OpId> = body.ops.iter().copied().collect();
         let (mut loads, mut leads) = (Vec::new(), FxHashSet::default());
         for op in &body.ops {
@@ -66,7 +66,7 @@ impl Lower<'_> {
             }
         }
         let bytes: u32 = loads.iter().filter_map(|op| self.place_of(*op).ok()).map(|format| format.bytes()).sum();
-        let room = self.options.target.shared_bytes() / bytes.max(1);
+        let room = self.options.target.shared_bytes() / bytes.max(1) / (self.options.threads / self.threads());
         let stages = wanted.min(room);
         let leads = body.ops.iter().copied().filter(|op| leads.contains(op)).collect();
         (stages >= 2 && !loads.is_empty()).then_some(Ahead { loads, leads, stages })
@@ -110,7 +110,7 @@ impl Lower<'_> {
 
     /// Fills the first slots.
     pub(super) fn start_rings(&mut self, o: &For, count: Count) -> Result<Option<Rings>, Diagnostics> {
-        let Some(ahead) = self.ahead(o) else { return Ok(None) };
+        let Some(ahead) = self.ahead(&o.range, o.body) else { return Ok(None) };
         let at = |cx: &Self, op: OpId, fault: Fault| -> Diagnostics { fault.diagnostic(cx.m, op).into() };
         let mut places = Vec::new();
         for load in &ahead.loads {
@@ -158,28 +158,10 @@ impl Lower<'_> {
 
     /// Loads what the turn ahead needs, if there is one; a group of copies in any case, so that counting stays right.
     fn fill_slot(&mut self, rings: &mut Rings, ring: Ring) -> Result<(), Diagnostics> {
-        let m = self.m;
         let skip = self.body.label();
         self.body.emit_if(Guard { pred: rings.more, negated: true }, PtxOp::Bra { to: skip, uniform: true });
-        // Addresses that loops carry are those of their own turns.
-        let around = std::mem::take(&mut self.loops);
-        let changed: Vec<ValueId> =
-            rings.ahead.leads.iter().map(|op| m.op(*op).results.first).chain([rings.count.index]).collect();
-        let before: Vec<Option<Held>> = changed.iter().map(|v| self.values[v.index()].clone()).collect();
-        self.values[rings.count.index.index()] = Some(Held::Scalar(rings.index.into()));
-        for op in &rings.ahead.leads {
-            self.body.loc = m.op(*op).loc;
-            self.op(*op)?;
-        }
-        for (load, place) in rings.ahead.loads.iter().zip(&rings.places) {
-            let Op::Load(o) = &m.op(*load).op else { continue };
-            (self.body.loc, self.current) = (m.op(*load).loc, *load);
-            let slot = self.body.bin(Bin::MulLo, Ty::U32, rings.fill, Src::Imm(u64::from(place.format.bytes())));
-            let place = Panels { slot: Some(slot), ring: Some(ring), ..place.clone() };
-            self.load_into(*load, o, &place).map_err(|fault| fault.diagnostic(m, *load))?;
-        }
-        changed.iter().zip(before).for_each(|(v, held)| self.values[v.index()] = held);
-        self.loops = around;
+        let fills: Vec<(OpId, Panels)> = rings.ahead.loads.iter().copied().zip(rings.places.iter().cloned()).collect();
+        self.load_ahead(&rings.ahead, &fills, (rings.count.index, rings.index), (rings.fill, ring))?;
         self.body.emit(PtxOp::Label(skip));
         self.body.commit_copies();
         let Count { ty, hi, step, .. } = rings.count;
@@ -191,7 +173,36 @@ impl Lower<'_> {
         self.next_slot(rings.fill, rings.ahead.stages);
         Ok(())
     }
-    fn next_slot(&mut self, slot: Reg, stages: u32) {
+    /// Makes the copies of another turn's loads into this slot of their places.
+    pub(super) fn load_ahead(
+        &mut self,
+        ahead: &Ahead,
+        fills: &[(OpId, Panels)],
+        (index, turn): (ValueId, Reg),
+        (slot, ring): (Reg, Ring),
+    ) -> Result<(), Diagnostics> {
+        let m = self.m;
+        // Addresses that loops carry are those of their own turns.
+        let around = std::mem::take(&mut self.loops);
+        let changed: Vec<ValueId> = ahead.leads.iter().map(|op| m.op(*op).results.first).chain([index]).collect();
+        let before: Vec<Option<Held>> = changed.iter().map(|v| self.values[v.index()].clone()).collect();
+        self.values[index.index()] = Some(Held::Scalar(turn.into()));
+        for op in &ahead.leads {
+            self.body.loc = m.op(*op).loc;
+            self.op(*op)?;
+        }
+        for (load, place) in fills {
+            let Op::Load(o) = &m.op(*load).op else { continue };
+            (self.body.loc, self.current) = (m.op(*load).loc, *load);
+            let slot = self.body.bin(Bin::MulLo, Ty::U32, slot, Src::Imm(u64::from(place.format.bytes())));
+            let place = Panels { slot: Some(slot), ring: Some(ring), ..place.clone() };
+            self.load_into(*load, o, &place).map_err(|fault| fault.diagnostic(m, *load))?;
+        }
+        changed.iter().zip(before).for_each(|(v, held)| self.values[v.index()] = held);
+        self.loops = around;
+        Ok(())
+    }
+    pub(super) fn next_slot(&mut self, slot: Reg, stages: u32) {
         let next = self.body.bin(Bin::Add, Ty::U32, slot, Src::Imm(1));
         let p = self.body.setp(Cmp::Eq, Ty::U32, next, Src::Imm(u64::from(stages)));
         self.body.emit(PtxOp::Selp { ty: Ty::B32, d: slot, a: Src::Imm(0), b: next.into(), p });

@@ -91,9 +91,9 @@ impl Lower<'_> {
     ) -> Vec<Reg> {
         let (bytes, all) = (elem.bytes() as u32, from_dims.elems() as u32);
         let piece = all.min(self.shared_room() / bytes);
-        let buffer = self.body.buffer(piece * bytes, 16);
+        let buffer = self.buffer(piece * bytes, 16);
         let memory = Memory::Shared(buffer);
-        let base = self.body.buffer_base(buffer);
+        let base = self.buffer_base(buffer);
         // The first of the result's elements; all others lie as far behind it as in row-major order.
         let origin = flat(&place(&[0; MAX_RANK]), from_dims.as_slice());
         let mut read: Vec<Option<Reg>> = vec![None; to.regs()];

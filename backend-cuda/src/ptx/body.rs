@@ -54,6 +54,8 @@ pub struct Line {
     /// The kernel line it was emitted for.
     pub loc: LocId,
     pub touch: Option<Touch>,
+    /// Run by each warp by itself, on buffers of its own.
+    pub by_warp: bool,
 }
 
 /// What emission goes back to.
@@ -85,6 +87,7 @@ pub struct Body {
     copies: u32,
     /// Of what is emitted next.
     pub loc: LocId,
+    pub by_warp: bool,
 }
 
 impl Default for Body {
@@ -99,6 +102,7 @@ impl Default for Body {
             groups: 0,
             copies: 0,
             loc: LocId::UNKNOWN,
+            by_warp: false,
         }
     }
 }
@@ -143,7 +147,7 @@ impl Body {
         self.push(Inst { guard, op }, Some(touch));
     }
     fn push(&mut self, inst: Inst, touch: Option<Touch>) {
-        self.lines.push(Line { inst, loc: self.loc, touch });
+        self.lines.push(Line { inst, loc: self.loc, touch, by_warp: self.by_warp });
     }
     /// Emits what `f` emits before everything else, so that it holds in the whole kernel.
     pub fn at_entry<T>(&mut self, f: impl FnOnce(&mut Body) -> T) -> T {

@@ -321,6 +321,11 @@ pub enum Op {
         d: Vec<Reg>,
         at: Addr,
     },
+    /// A 8 x 8 matrix of 16 bits that the warp holds, two elements of a row in each lane, transposed.
+    MovMatrix {
+        d: Reg,
+        a: Reg,
+    },
     /// From global to shared memory, behind the thread's back: 4, 8 or 16 bytes.
     CopyAsync {
         to: Addr,
@@ -341,6 +346,12 @@ pub enum Op {
         d: Reg,
         a: Reg,
     },
+    /// All lanes of the warp, ordering their memory.
+    WarpSync,
+    /// From here on each warp goes on by itself, and the buffers that it touches are its own.
+    Part,
+    /// Up to here.
+    Join,
     /// `uniform`: all lanes of a warp go the same way.
     Bra {
         to: Label,

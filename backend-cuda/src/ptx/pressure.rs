@@ -272,11 +272,12 @@ fn each_reg(op: &Op, f: &mut dyn FnMut(Reg, bool)) {
             all(d, &[], None);
         }
         Op::LdMatrix { d, at, .. } => all(d, &[], Some(at)),
+        Op::MovMatrix { d, a } => all(&[*d], &regs(&[*a]), None),
         Op::CopyAsync { to, from, .. } => {
             all(&[], &[], Some(to));
             all(&[], &[], Some(from));
         }
         Op::CopyCommit | Op::CopyWait { .. } => {}
-        Op::Bar | Op::Bra { .. } | Op::Label(_) | Op::Ret => {}
+        Op::Bar | Op::WarpSync | Op::Part | Op::Join | Op::Bra { .. } | Op::Label(_) | Op::Ret => {}
     }
 }

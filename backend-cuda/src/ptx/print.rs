@@ -169,7 +169,11 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
         }
         Op::CopyCommit => write!(out, "cp.async.commit_group"),
         Op::CopyWait { keep, .. } => write!(out, "cp.async.wait_group {keep}"),
+        Op::MovMatrix { d, a } => write!(out, "movmatrix.sync.aligned.m8n8.trans.b16 {d}, {a}"),
         Op::Bar => write!(out, "bar.sync 0"),
+        Op::WarpSync => write!(out, "bar.warp.sync -1"),
+        Op::Part => write!(out, "// each warp by itself"),
+        Op::Join => write!(out, "// all warps"),
         Op::BarOr { d, a } => write!(out, "bar.red.or.pred {d}, 0, {a}"),
         Op::Bra { to, uniform } => write!(out, "bra{} $L{}", if *uniform { ".uni" } else { "" }, to.0),
         Op::Label(label) => write!(out, "$L{}:", label.0),

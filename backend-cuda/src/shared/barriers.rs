@@ -1,5 +1,7 @@
 //! Where the threads of a CTA wait for each other: before an access to memory that another thread may have touched since
-//! the last barrier, unless both only read. Control flow is the same in all threads, so a barrier may stand anywhere.
+//! the last barrier, unless both only read. Control flow is the same in all threads, so a barrier may stand anywhere. Only
+//! where warps go on by themselves do they wait for no other: the lanes of a warp wait for each other there, and whatever
+//! all threads have to have done is awaited before (`Op::Part`).
 //!
 //! A copy that lands later stays pending until it has been waited for: a barrier before that orders nothing.
 //!
@@ -7,7 +9,7 @@
 //! nothing changes. Barriers are only ever added, so this ends.
 
 use super::plan::Plan;
-use crate::ptx::{Blocks, Body, Inst, Line, Op, Ring, Touch};
+use crate::ptx::{Blocks, Body, Inst, Line, Memory, Op, Ring, Touch};
 
 /// Accesses since the last barrier, by the instruction that made them.
 type Pending = Vec<(usize, Touch)>;
@@ -33,7 +35,8 @@ pub fn place_barriers(body: &mut Body, plan: &Plan) {
     let out = body.lines_mut();
     for (at, line) in lines.into_iter().enumerate() {
         if before[at] {
-            out.push(Line { inst: Inst { guard: None, op: Op::Bar }, loc: line.loc, touch: None });
+            let op = if line.by_warp { Op::WarpSync } else { Op::Bar };
+            out.push(Line { inst: Inst { guard: None, op }, loc: line.loc, touch: None, by_warp: line.by_warp });
         }
         out.push(line);
     }
@@ -48,11 +51,20 @@ fn walk(
     before: &mut [bool],
 ) -> Pending {
     for at in range {
+        let by_warp = lines[at].by_warp;
         if let Some(touch) = lines[at].touch {
             before[at] |= pending.iter().any(|(from, p)| collide(plan, (*from, *p), (at, touch)));
         }
-        if before[at] || matches!(lines[at].inst.op, Op::Bar | Op::BarOr { .. }) {
-            pending.retain(|(_, p)| p.lands.is_some());
+        match lines[at].inst.op {
+            // A warp may be far ahead of another: what it touches may be what the other still has to write or read.
+            Op::Part => before[at] |= pending.iter().any(|(_, p)| p.writes || matches!(p.memory, Memory::Shared(_))),
+            Op::Join => before[at] = true,
+            _ => {}
+        }
+        let ordered = before[at] || matches!(lines[at].inst.op, Op::Bar | Op::BarOr { .. } | Op::WarpSync);
+        if ordered {
+            // A barrier of a warp orders what the warp did by itself.
+            pending.retain(|(from, p)| p.lands.is_some() || (by_warp && !lines[*from].by_warp));
         }
         if let Op::CopyWait { upto, .. } = lines[at].inst.op {
             pending.iter_mut().for_each(|(_, p)| p.lands = p.lands.filter(|group| *group > upto));

@@ -33,17 +33,20 @@ impl Plan {
 const SMALL: u32 = 8 * 1024;
 
 /// First fit by descending size, over the instructions between the first and the last touch of each buffer. What was written
-/// before a loop and is touched in it lives until the loop ends.
+/// before a loop and is touched in it lives until the loop ends; what warps touch by themselves lives all the time that they do.
 pub fn plan(body: &Body) -> Plan {
     let buffers = body.buffers();
     let mut life: Vec<Option<(usize, usize)>> = vec![None; buffers.len()];
     let (mut labels, mut loops): (FxHashMap<Label, usize>, Vec<(usize, usize)>) = Default::default();
+    let (mut parted, mut by_warps): (Option<usize>, Vec<(usize, usize)>) = Default::default();
     for (at, line) in places(body).into_iter().zip(body.lines()) {
         match line.inst.op {
             Op::Label(label) => {
                 labels.insert(label, at);
             }
             Op::Bra { to, .. } => loops.extend(labels.get(&to).map(|from| (*from, at)).filter(|(from, to)| from < to)),
+            Op::Part => parted = Some(at),
+            Op::Join => by_warps.extend(parted.take().map(|from| (from, at))),
             _ => {}
         }
         if let Some(touch) = line.touch
@@ -52,6 +55,12 @@ pub fn plan(body: &Body) -> Plan {
             let range = &mut life[buffer.0 as usize];
             let (first, last) = range.unwrap_or((at, at));
             *range = Some((first.min(at), last.max(at)));
+        }
+    }
+    // While warps go on by themselves, no one knows how far each of them is.
+    for (from, to) in by_warps {
+        for (first, last) in life.iter_mut().flatten().filter(|(first, last)| *first < to && from < *last) {
+            (*first, *last) = (from.min(*first), to.max(*last));
         }
     }
     // Inner loops end first.

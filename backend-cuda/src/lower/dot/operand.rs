@@ -64,7 +64,7 @@ impl Lower<'_> {
             Operand::Panels { from, step } => self.fragment(from, [row * step[0], column * step[1]]),
         }
     }
-    /// The registers, where they hold the value in this layout or could do so under other names.
+    /// The registers, where they hold the value in this layout, could do so under other names, or with their matrices turned.
     fn held_as(&mut self, value: ValueId, layout: &RegLayout) -> Result<Option<Vec<Reg>>, Fault> {
         let elem = self.m.ty(value).elem();
         if elem.kind() == Kind::Storage {
@@ -74,8 +74,10 @@ impl Lower<'_> {
             return self.tile(value, layout).map(Some);
         }
         let Some(Held::Tile(_)) = &self.values[value.index()] else { return Ok(None) };
-        match conversion(&self.layout(value)?, layout) {
+        let from = self.layout(value)?;
+        match conversion(&from, layout) {
             Conversion::Rename(_) => self.tile(value, layout).map(Some),
+            _ if self.turned(self.m.ty(value), &from, layout).is_some() => self.tile(value, layout).map(Some),
             Conversion::Shuffle(_) | Conversion::Shared => Ok(None),
         }
     }

@@ -17,18 +17,40 @@ use tilewright_core::passes::bounds::{Open, checked_access};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(in crate::lower) enum Hoisted {
     /// Bytes from one place of a view to the next.
-    Stride { param: u32, axis: u32 },
+    Stride {
+        param: u32,
+        axis: u32,
+    },
+    /// Whether so many bytes are a row of a view.
+    IsRow {
+        param: u32,
+        bytes: u64,
+    },
     /// A thread's coordinate.
-    Coord { layout: RegLayout, axis: usize },
+    Coord {
+        layout: RegLayout,
+        axis: usize,
+    },
     /// Address of a thread's first element when the access begins at the first element of the view.
-    Base { param: u32, layout: RegLayout, rank: u32 },
+    Base {
+        param: u32,
+        layout: RegLayout,
+        rank: u32,
+    },
+    /// The thread's number in its warp, and the warp's in the CTA.
+    Lane,
+    Warp,
     /// The policy of memory that is read once.
     EvictFirst,
     /// A thread's place in a tile in shared memory.
-    Panel { format: Format, bases: Vec<Coord> },
+    Panel {
+        format: Format,
+        bases: Vec<Coord>,
+    },
 }
 
 /// An access in the terms of its tile.
+#[derive(Clone)]
 pub(in crate::lower) struct Window {
     /// Address of the thread's first element.
     base: Reg,
@@ -200,6 +222,18 @@ impl Lower<'_> {
             };
         }
         base
+    }
+    /// Whether the rows of a tile follow each other without a gap, as those of a view do that is no wider than the tile, and
+    /// the window where they do: the places of all its elements are constants. `None`: it has no rows that this is of use for.
+    pub(in crate::lower) fn dense(&mut self, at: &Access, ty: Type, window: &Window) -> Option<(Reg, Window)> {
+        let (param, dims) = (self.view_param(at.view), ty.dims()?);
+        let [rows, columns] = *dims.as_slice() else { return None };
+        let Src::Reg(stride) = window.strides[0] else { return None };
+        (rows > 1).then_some(())?;
+        let bytes = u64::from(columns) * ty.elem().bytes();
+        let is_row =
+            self.hoisted(Hoisted::IsRow { param, bytes }, |cx| cx.body.setp(Cmp::Eq, Ty::U64, stride, Src::Imm(bytes)));
+        Some((is_row, Window { strides: vec![Src::Imm(bytes), window.strides[1]], ..window.clone() }))
     }
     /// The axes along which only the run knows what exists.
     fn edges(&mut self, id: OpId, at: &Access, ty: Type) -> Result<Vec<Edge>, Fault> {

@@ -17,7 +17,7 @@ use super::Lower;
 use super::errors::Fault;
 use super::memory::Hoisted;
 use crate::layout::Coord;
-use crate::ptx::{Addr, Bin, Buffer, Memory, Op as PtxOp, Reg, Ring, Special, Src, Touch, Ty};
+use crate::ptx::{Addr, Bin, Buffer, Memory, Op as PtxOp, Reg, Ring, Src, Touch, Ty};
 use rustc_hash::FxHashMap;
 use tilewright_core::elem::{ElemType, Kind};
 use tilewright_core::ir::ValueId;
@@ -103,7 +103,7 @@ impl Lower<'_> {
     }
     /// So many places for a tile, one behind the other.
     pub(super) fn ring(&mut self, format: Format, stages: u32) -> Panels {
-        let buffer = self.body.buffer(format.bytes() * stages, ALIGNED);
+        let buffer = self.buffer(format.bytes() * stages, ALIGNED);
         Panels { buffer, format, turned: false, slot: None, copies: None, ring: None }
     }
     /// `bases`: coordinates in the tile as it lies, by bit of the thread's number.
@@ -120,7 +120,7 @@ impl Lower<'_> {
                 (None, None) => cx.body.mov(Ty::B32, Src::Imm(0)),
             }
         });
-        let base = self.body.buffer_base(panels.buffer);
+        let base = self.buffer_base(panels.buffer);
         let base = match panels.slot {
             Some(slot) => self.body.bin(Bin::Add, Ty::U32, base, slot),
             None => base,
@@ -130,7 +130,7 @@ impl Lower<'_> {
     }
     /// What the set bits of the thread's number add up to; `None`: nothing.
     fn by_bits(&mut self, adds: &[u32], join: Bin) -> Option<Reg> {
-        let tid = self.special(Special::TidX);
+        let tid = self.thread();
         let mut sum: Option<Reg> = None;
         let mut bit = 0;
         while bit < adds.len() {

@@ -13,17 +13,17 @@ pub(in crate::lower) struct Uses {
 }
 
 impl Uses {
-    pub(in crate::lower) fn of(m: &Module, layouts: &Layouts) -> Uses {
+    /// Of these ops, in the order of the text. `elsewhere`: ops that have what they use in registers.
+    pub(in crate::lower) fn of(m: &Module, layouts: &Layouts, ops: &[OpId], elsewhere: &[OpId]) -> Uses {
         let mut uses = Uses { cover: FxHashMap::default(), other: vec![false; m.num_values()] };
-        let mut ops: Vec<OpId> = Vec::new();
-        m.each_op(&mut |op| ops.push(op));
+        elsewhere.iter().for_each(|op| m.op(*op).op.each_operand(&mut |v| uses.other[v.index()] = true));
         // A use comes behind what it uses.
-        for op in ops.into_iter().rev() {
-            let data = m.op(op);
+        for op in ops.iter().rev() {
+            let data = m.op(*op);
             data.op.each_region(&mut |r| m.region(r).yields.iter().for_each(|v| uses.other[v.index()] = true));
             match &data.op {
                 Op::Dot(o) => {
-                    if let Some([a, b]) = read_by(m, layouts, op) {
+                    if let Some([a, b]) = read_by(m, layouts, *op) {
                         uses.reads(o.a, a);
                         uses.reads(o.b, b);
                     }

@@ -5,7 +5,7 @@ use super::super::errors::Fault;
 use super::super::memory::Packing;
 use super::{Format, Panels};
 use crate::layout::{RegLayout, sides};
-use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Op as PtxOp, Reg, Space, Special, Src, Tern, Ty};
+use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Op as PtxOp, Reg, Space, Src, Tern, Ty};
 use tilewright_core::elem::Kind;
 use tilewright_core::ir::ValueId;
 
@@ -72,9 +72,9 @@ impl Lower<'_> {
         if !panels.format.is_padded(dims) {
             return;
         }
-        let (threads, stores) = (self.options.threads, panels.format.bytes() / WIDE);
-        let tid = self.special(Special::TidX);
-        let base = self.body.buffer_base(panels.buffer);
+        let (threads, stores) = (self.threads(), panels.format.bytes() / WIDE);
+        let tid = self.thread();
+        let base = self.buffer_base(panels.buffer);
         let base = match panels.slot {
             Some(slot) => self.body.bin(Bin::Add, Ty::U32, base, slot),
             None => base,
