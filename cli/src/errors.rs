@@ -1,4 +1,4 @@
-//! The texts and codes of the sweeps, 0820 to 0839, and of the probes and benchmarks on a GPU, 0840 to 0844.
+//! The texts and codes of the sweeps, 0820 to 0839, and of the probes and benchmarks on a GPU, 0840 to 0845.
 
 use std::path::Path;
 use tilewright_core::diag::{CodePage, Diagnostic};
@@ -70,6 +70,26 @@ pub const CODES: &[CodePage] = &[
         page: "`bench --target cuda` runs each kernel once and compares its values with the f64 reference before it is timed: a \
                wrong kernel has no speed. `tilewright verify --target cuda` shows the disagreement.",
     },
+    CodePage {
+        code: "TW-E0843",
+        title: "a file of peers' rows cannot be used",
+        page: "`bench --peers PATH` reads what other programs measured: a file, or a folder's files that end in `.json` or \
+               `.jsonl`, with one JSON object a line. A row has `peer` and `op` (texts), `shape` (an object of numbers, texts and \
+               truth values) and `us` (a positive number). Lines that do not begin an object are passed over, and so are \
+               objects without `us`, which measure something else than a time.",
+    },
+    CodePage {
+        code: "TW-E0844",
+        title: "a filter of shapes is not written as one",
+        page: "`bench --shape NAME=VALUE,NAME=VALUE` keeps the rows whose shape has all of these values, by the names that the \
+               column `shape` shows: `s`, `d`, `dtype`, `m`, … Given several times, a row is kept if one of them fits.",
+    },
+    CodePage {
+        code: "TW-E0845",
+        title: "no row has the shape that was asked for",
+        page: "The filters of `bench` (words for kernels or groups, and `--shape`) leave nothing to time. `bench --list` prints the \
+               rows that there are, without a GPU. Other sizes are timed by naming an instance, as `ir --list` prints them.",
+    },
 ];
 
 pub fn no_threads(why: impl std::fmt::Display) -> Diagnostic {
@@ -129,4 +149,19 @@ pub fn no_probe(target: &str) -> Diagnostic {
 pub fn misfit(what: &str) -> Diagnostic {
     Diagnostic::new("TW-E0841", what.to_string())
         .next("fewer or shorter slabs, or a larger pool: --slabs, --slab-kib, --pool-mib")
+}
+
+pub fn peers(file: &str, why: impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new("TW-E0843", format!("peers' rows of {file}: {why}"))
+        .next("one JSON object a line: {\"peer\": \"cublas\", \"op\": \"gemm\", \"shape\": {\"m\": 64}, \"us\": 1.5}")
+}
+
+pub fn no_filter(text: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0844", format!("--shape cannot be `{text}`")).next("--shape s=8192,d=128")
+}
+
+pub fn no_such_shape(wanted: &str, first: &str) -> Diagnostic {
+    Diagnostic::new("TW-E0845", format!("no row to time has the shape {wanted}"))
+        .note(format!("the first row that there is without: {first}"))
+        .next("tilewright bench --list")
 }

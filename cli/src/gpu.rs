@@ -32,6 +32,10 @@ impl Bench {
         let device = format!("{}, {} SMs, {gib:.0} GiB", p.name, p.sms);
         vec![("device".to_string(), device), ("driver".to_string(), format!("CUDA {major}.{minor}"))]
     }
+    /// What kernels are compiled for.
+    pub fn arch(&self) -> String {
+        self.gpu.target().to_string()
+    }
     pub fn sms(&self) -> usize {
         self.gpu.properties().sms as usize
     }

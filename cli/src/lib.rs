@@ -10,6 +10,8 @@ mod plot;
 mod probe;
 mod sweep;
 
+pub use bench::read_peers;
+
 use tilewright_harness::cli::App;
 
 /// The whole command line.

@@ -46,7 +46,8 @@ fn value(name: &str, cell: &Cell) -> Value {
     match cell {
         Cell::Text(settings) if name == "shape" => {
             let pairs = settings.split(',').filter_map(|pair| pair.split_once('='));
-            pairs.map(|(key, value)| (key.to_string(), Cell::read(value).json())).collect()
+            let value = |text: &str| text.parse().map_or_else(|_| Cell::read(text).json(), Value::Bool);
+            pairs.map(|(key, text)| (key.to_string(), value(text))).collect()
         }
         cell => cell.json(),
     }

@@ -1,7 +1,7 @@
-//! Inputs from anywhere: `.tir` texts, machine files, models, arguments. Each is read, or refused with a code; nothing panics,
+//! Inputs from anywhere: `.tir` texts, machine files, models, other programs' rows, arguments. Each is read, or refused with a code; nothing panics,
 //! takes longer than a second, or more memory than a GiB.
 //!
-//! `tir`, `machine`, `flags`, `modules`, `model`: the targets; how inputs are made is in `tests/random`. A run is a pure function of its seed, so a
+//! `tir`, `machine`, `flags`, `modules`, `model`, `peers`: the targets; how inputs are made is in `tests/random`. A run is a pure function of its seed, so a
 //! find is shown again by `--seed` and the number of the input (`--skip`). `main.rs` is the long version,
 //! `tests/short.rs` the one that always runs.
 
@@ -9,6 +9,7 @@ mod flags;
 mod machine;
 mod model;
 mod modules;
+mod peers;
 mod tir;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -33,10 +34,13 @@ pub enum Target {
     Modules,
     /// Models for the planner.
     Model,
+    /// Rows that other programs measured.
+    Peers,
 }
 
 impl Target {
-    pub const ALL: [Target; 5] = [Target::Tir, Target::Machine, Target::Flags, Target::Modules, Target::Model];
+    pub const ALL: [Target; 6] =
+        [Target::Tir, Target::Machine, Target::Flags, Target::Modules, Target::Model, Target::Peers];
 
     /// An input, and what is wrong with how it was taken.
     fn input(self, from: &mut Source<'_>) -> Input {
@@ -46,6 +50,7 @@ impl Target {
             Target::Flags => flags::input(from),
             Target::Modules => modules::input(from),
             Target::Model => model::input(from),
+            Target::Peers => peers::input(from),
         }
     }
 }

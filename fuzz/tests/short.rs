@@ -31,3 +31,7 @@ fn a_thousand_modules_are_refused_or_mean_the_same_after_every_pass() {
 fn a_thousand_models_are_read_or_refused() {
     fed(Target::Model);
 }
+#[test]
+fn a_thousand_rows_of_other_programs_are_read_or_refused() {
+    fed(Target::Peers);
+}

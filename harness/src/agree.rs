@@ -4,7 +4,7 @@
 //! `‖out - ref‖ <= c ‖ref‖` and `max|out - ref| <= c max|ref|`. The f64 reference starts from the same rounded inputs.
 //! NaN agrees with nothing, and neither does a wrong shape, or a tensor without elements or with some that nobody wrote.
 
-use ndarray::ArrayD;
+use ndarray::{ArrayD, ArrayView2};
 use std::fmt;
 use tilewright_core::elem::{ElemType, Kind};
 use tilewright_core::interp::convert;
@@ -116,13 +116,33 @@ pub struct Agreement {
     pub worst: f64,
     /// Where and how they disagree first; `None`: they agree.
     pub fault: Option<String>,
+    /// Rows that were compared (of the last axis), and rows that there are.
+    pub rows: [usize; 2],
 }
 
 impl Agreement {
     /// Compares an output with its reference.
     pub fn of(output: &str, out: &AnyTensor, reference: &ArrayD<f64>, rule: Rule) -> Agreement {
+        let pairs = if out.dims == reference.shape() {
+            elements(out, 0..rows(out), reference.iter().copied())
+        } else {
+            Err(format!("shape {:?}, the reference has {:?}", out.dims, reference.shape()))
+        };
+        Agreement::judged(output, out, pairs, rule)
+    }
+    /// Compares some rows of an output, by their numbers in row-major order, with the rows of a reference.
+    pub fn of_rows(output: &str, out: &AnyTensor, some: &[usize], reference: ArrayView2<f64>, rule: Rule) -> Agreement {
+        let pairs = if reference.dim() == (some.len(), width(out)) && some.iter().all(|row| *row < rows(out)) {
+            elements(out, some.iter().copied(), reference.iter().copied())
+        } else {
+            Err(format!("shape {:?}, the reference has {} rows of {}", out.dims, some.len(), reference.ncols()))
+        };
+        Agreement::judged(output, out, pairs, rule)
+    }
+    fn judged(output: &str, out: &AnyTensor, pairs: Result<Vec<Pair>, String>, rule: Rule) -> Agreement {
         let tolerance = rule.tolerance(out.elem);
-        let (worst, fault) = match elements(out, reference) {
+        let compared = pairs.as_ref().map_or(0, |pairs| pairs.len() / width(out));
+        let (worst, fault) = match pairs {
             Err(fault) => (f64::NAN, Some(fault)),
             Ok(pairs) => match tolerance {
                 Tolerance::Exact => by_element(out, &pairs, 0.0, difference),
@@ -130,20 +150,41 @@ impl Agreement {
                 Tolerance::Row(c) => by_row(out, &pairs, c),
             },
         };
-        Agreement { output: output.to_string(), tolerance, worst, fault }
+        Agreement { output: output.to_string(), tolerance, worst, fault, rows: [compared, rows(out)] }
     }
     pub fn agrees(&self) -> bool {
         self.fault.is_none()
     }
 }
 
-/// An element of the output, and what it should be.
-type Pair = (Literal, f64);
-
-fn elements(out: &AnyTensor, reference: &ArrayD<f64>) -> Result<Vec<Pair>, String> {
-    if out.dims != reference.shape() {
-        return Err(format!("shape {:?}, the reference has {:?}", out.dims, reference.shape()));
+/// `most` of the numbers below `of`, spread evenly from the first to the last; all of them if there are no more.
+pub fn spread(most: usize, of: usize) -> Vec<usize> {
+    if of <= most {
+        return (0..of).collect();
     }
+    (0..most).map(|i| (i as u128 * (of as u128 - 1) / (most as u128 - 1).max(1)) as usize).collect()
+}
+
+/// An element of the output, where it is in row-major order, and what it should be.
+struct Pair {
+    at: usize,
+    found: Literal,
+    want: f64,
+}
+
+/// Elements of a row, the last axis.
+fn width(out: &AnyTensor) -> usize {
+    out.dims.last().copied().unwrap_or(1).max(1)
+}
+fn rows(out: &AnyTensor) -> usize {
+    out.len() / width(out)
+}
+
+fn elements(
+    out: &AnyTensor,
+    rows: impl Iterator<Item = usize>,
+    reference: impl Iterator<Item = f64>,
+) -> Result<Vec<Pair>, String> {
     let data = out.data.as_ref().ok_or("the output has no elements")?;
     if let Some(first) = out.unwritten.ranges().next() {
         return Err(format!(
@@ -153,7 +194,8 @@ fn elements(out: &AnyTensor, reference: &ArrayD<f64>) -> Result<Vec<Pair>, Strin
             place(out, first.start)
         ));
     }
-    Ok((0..data.len()).map(|i| data.get(i)).zip(reference.iter().copied()).collect())
+    let places = rows.flat_map(|row| (0..width(out)).map(move |column| row * width(out) + column));
+    Ok(places.zip(reference).map(|(at, want)| Pair { at, found: data.get(at), want }).collect())
 }
 
 fn by_element(
@@ -163,11 +205,11 @@ fn by_element(
     deviation: fn(Literal, f64) -> f64,
 ) -> (f64, Option<String>) {
     let (mut worst, mut fault) = (0.0, None);
-    for (i, &(found, want)) in pairs.iter().enumerate() {
+    for &Pair { at, found, want } in pairs {
         let d = deviation(found, want);
         worst = worse(worst, d);
         if exceeds(d, bound) && fault.is_none() {
-            fault = Some(format!("{} is {found}, the reference {want}", place(out, i)));
+            fault = Some(format!("{} is {found}, the reference {want}", place(out, at)));
         }
     }
     (worst, fault)
@@ -175,12 +217,11 @@ fn by_element(
 
 fn by_row(out: &AnyTensor, pairs: &[Pair], c: f64) -> (f64, Option<String>) {
     let (mut worst, mut fault) = (0.0, None);
-    let width = out.dims.last().copied().unwrap_or(1).max(1);
-    for (r, row) in pairs.chunks(width).enumerate() {
+    for row in pairs.chunk_by(|a, b| a.at / width(out) == b.at / width(out)) {
         let d = row_deviation(row);
         worst = worse(worst, d);
         if exceeds(d, c) && fault.is_none() {
-            fault = Some(format!("row {}: deviates by {d:.2e}, allowed {c:.2e}", place(out, r * width)));
+            fault = Some(format!("row {}: deviates by {d:.2e}, allowed {c:.2e}", place(out, row[0].at)));
         }
     }
     (worst, fault)
@@ -189,7 +230,7 @@ fn by_row(out: &AnyTensor, pairs: &[Pair], c: f64) -> (f64, Option<String>) {
 /// The larger of `‖out - ref‖ / ‖ref‖` and `max|out - ref| / max|ref|`; 0 where both rows are zero.
 fn row_deviation(row: &[Pair]) -> f64 {
     let (mut error, mut norm, mut max_error, mut max) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
-    for &(found, want) in row {
+    for &Pair { found, want, .. } in row {
         let e = difference(found, want);
         if !e.is_finite() || !want.is_finite() {
             return f64::NAN;
@@ -284,6 +325,29 @@ mod tests {
     fn a_zero_row_agrees_with_zero_alone() {
         assert_eq!(fault(ATTENTION, [[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]), "agrees");
         assert!(fault(ATTENTION, [[1e-30, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]).starts_with("row [0, 0]"));
+    }
+    #[test]
+    fn some_rows_are_judged_alone_and_named_by_their_own_place() {
+        let out: Tensor<f32, 2> = arr2(&[[1.0, 0.0], [7.0, 7.0], [0.0, 2.0]]).into();
+        let of = |rows: &[usize], reference: &[[f64; 2]]| {
+            let reference = arr2(reference);
+            Agreement::of_rows("o", out.as_any(), rows, reference.view(), ATTENTION)
+        };
+        let got = of(&[0, 2], &[[1.0, 0.0], [0.0, 2.0]]);
+        assert_eq!((got.fault, got.rows), (None, [2, 3]));
+        let got = of(&[0, 2], &[[1.0, 0.0], [0.0, 3.0]]);
+        assert_eq!(got.fault.as_deref(), Some("row [2, 0]: deviates by 3.33e-1, allowed 1.00e-3"));
+        let got = of(&[3], &[[1.0, 0.0]]);
+        assert_eq!(got.fault.as_deref(), Some("shape [3, 2], the reference has 1 rows of 2"));
+        assert_eq!(Agreement::of("o", out.as_any(), &ndarray::Array2::zeros([3, 2]).into_dyn(), MATMUL).rows, [3, 3]);
+    }
+    #[test]
+    fn a_spread_holds_the_first_and_the_last_and_each_once() {
+        assert_eq!(spread(4, 3), [0, 1, 2]);
+        assert_eq!(spread(4, 100), [0, 33, 66, 99]);
+        assert_eq!(spread(1, 100), [0]);
+        let many = spread(64, 32768);
+        assert!(many.len() == 64 && many.windows(2).all(|w| w[0] < w[1]), "{many:?}");
     }
     #[test]
     fn nan_agrees_with_nothing() {

@@ -7,11 +7,13 @@
 
 use crate::attention::Partial;
 use crate::contract::{Clause, refuse, scratch};
-use crate::{open, to_f64};
-use ndarray::{Array3, ArrayView3, Axis as Dim, s};
+use crate::{of_head, open, to_f64, widened};
+use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, ArrayView3, Axis as Dim, Ix1, s};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
+use tilewright::registry::{
+    Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target, spread,
+};
 
 /// Rows of q a program works on, and tokens of k and v it takes a step.
 pub const BLOCK: [usize; 2] = [64, 64];
@@ -70,22 +72,27 @@ pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize
 
 /// f64, one row of q after another, over the tokens it sees. q: `h_q x T x D`, not scaled; k, v: `h_kv x S x D`.
 pub fn reference(q: ArrayView3<f64>, k: ArrayView3<f64>, v: ArrayView3<f64>, causal: bool) -> Array3<f64> {
-    let (heads, rows, d) = q.dim();
+    let (heads, rows, _) = q.dim();
     let (kv_heads, tokens, _) = k.dim();
     let mut o = Array3::zeros(q.dim());
     for head in 0..heads {
         let (k, v) = (k.index_axis(Dim(0), head * kv_heads / heads), v.index_axis(Dim(0), head * kv_heads / heads));
         for i in 0..rows {
-            let sees = if causal { (i + 1 + tokens).saturating_sub(rows) } else { tokens };
-            let scores = k.slice(s![..sees, ..]).dot(&q.slice(s![head, i, ..])) / (d as f64).sqrt();
-            let max = scores.fold(f64::NEG_INFINITY, |m, &s| m.max(s));
-            let weights = scores.mapv(|s| (s - max).exp());
-            if sees > 0 {
-                o.slice_mut(s![head, i, ..]).assign(&(weights.dot(&v.slice(s![..sees, ..])) / weights.sum()));
-            }
+            o.slice_mut(s![head, i, ..]).assign(&row(q.slice(s![head, i, ..]), k, v, seen(i, rows, tokens, causal)));
         }
     }
     o
+}
+/// Tokens that row `i` of so many sees.
+fn seen(i: usize, rows: usize, tokens: usize, causal: bool) -> usize {
+    if causal { (i + 1 + tokens).saturating_sub(rows) } else { tokens }
+}
+/// Over the first `seen` of the tokens; 0 if there are none. q: `D`; k, v: `S x D`.
+fn row(q: ArrayView1<f64>, k: ArrayView2<f64>, v: ArrayView2<f64>, seen: usize) -> Array1<f64> {
+    let scores = k.slice(s![..seen, ..]).dot(&q) / (q.len() as f64).sqrt();
+    let max = scores.fold(f64::NEG_INFINITY, |m, &s| m.max(s));
+    let weights = scores.mapv(|s| (s - max).exp());
+    if seen > 0 { weights.dot(&v.slice(s![..seen, ..])) / weights.sum() } else { Array1::zeros(q.len()) }
 }
 
 /// The kernel as the command line and the self-test see it.
@@ -124,6 +131,8 @@ pub const FUSED_ATTENTION: KernelDef = KernelDef {
         case(s, inputs, limits)
     },
 };
+
+const RULE: Rule = Rule::Attention { acc: ElemType::F32 };
 
 struct AttentionCase<T> {
     q: Tensor<T, 3>,
@@ -190,6 +199,27 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (q, k, v) = (to_f64(&self.q), to_f64(&self.k), to_f64(&self.v));
         let expected = reference(q.view(), k.view(), v.view(), self.causal).into_dyn();
-        Ok(vec![Agreement::of("o", self.o.as_any(), &expected, Rule::Attention { acc: ElemType::F32 })])
+        Ok(vec![Agreement::of("o", self.o.as_any(), &expected, RULE)])
+    }
+    fn check_some(&self, rows: usize) -> Result<Vec<Agreement>, Diagnostics> {
+        let ([heads, length, d], [kv_heads, tokens, _]) = (self.q.dims(), self.k.dims());
+        let rows = spread(rows, heads * length);
+        let mut expected = Array2::zeros([rows.len(), d]);
+        let (mut kv_head, mut kv) = (usize::MAX, [(); 2].map(|()| Array2::zeros([0, d])));
+        for (at, mut out) in rows.iter().zip(expected.rows_mut()) {
+            let (head, i) = (at / length, at % length);
+            if kv_head != head * kv_heads / heads {
+                kv_head = head * kv_heads / heads;
+                kv = [&self.k, &self.v].map(|t| of_head(t, kv_head));
+            }
+            let q = widened(Ix1(d), self.q.elements().get(at * d..(at + 1) * d).unwrap_or(&[]));
+            out.assign(&row(q.view(), kv[0].view(), kv[1].view(), seen(i, length, tokens, self.causal)));
+        }
+        Ok(vec![Agreement::of_rows("o", self.o.as_any(), &rows, expected.view(), RULE)])
+    }
+    fn facts(&self) -> Vec<(String, String)> {
+        let rows = if T::ELEM.bytes() <= 2 { BLOCK[0] } else { GPU_F32_ROWS };
+        let rows = if matches!(self.target, Target::Sim | Target::Reference) { BLOCK[0] } else { rows };
+        vec![("configuration".to_string(), format!("{rows} query rows, {} tokens a step", BLOCK[1]))]
     }
 }

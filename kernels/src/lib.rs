@@ -64,6 +64,14 @@ pub(crate) fn of_head<T: Elem>(t: &Tensor<T, 3>, head: usize) -> Array<f64, Ix2>
     widened(Ix2(rows, d), t.elements().get(head * rows * d..(head + 1) * rows * d).unwrap_or(&[]))
 }
 
+/// Some rows of a matrix, widened.
+pub(crate) fn of_rows<T: Elem>(t: &Tensor<T, 2>, rows: &[usize]) -> Array<f64, Ix2> {
+    let [_, width] = t.dims();
+    let elements: Vec<T> =
+        rows.iter().flat_map(|row| t.elements().get(row * width..(row + 1) * width).unwrap_or(&[])).copied().collect();
+    widened(Ix2(rows.len(), width), &elements)
+}
+
 /// Elements in row-major order as an array of f64; zeros where only the shape is known.
 pub(crate) fn widened<T: Elem, D: Dimension>(dims: D, elements: &[T]) -> Array<f64, D> {
     let number = |v: &T| {

@@ -2,11 +2,13 @@
 //! a: `M x K`, b: `K x N`, c: `M x N`, of f16, bf16 or f32; any M, N, K: what lies past an edge reads as zero and is not written.
 //! Accumulates in f32.  Work: 2 M N K flops; bound by compute once tiles are large.  Tolerance: row `matmul` of the one table.
 
-use crate::to_f64;
+use crate::{of_rows, to_f64};
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
+use tilewright::registry::{
+    Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target, spread,
+};
 
 /// Rows and columns of c a program makes at once, and how much of K it takes a step.
 pub const BLOCK: [usize; 3] = [64, 64, 64];
@@ -100,6 +102,8 @@ pub fn over_blocks<'a>(
     }
 }
 
+const RULE: Rule = Rule::Matmul { acc: ElemType::F32 };
+
 struct MatmulCase<T> {
     a: Tensor<T, 2>,
     b: Tensor<T, 2>,
@@ -128,6 +132,15 @@ impl<T: Float + DotInto<f32>> Case for MatmulCase<T> {
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let expected = reference(to_f64(&self.a).view(), to_f64(&self.b).view()).into_dyn();
-        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, Rule::Matmul { acc: ElemType::F32 })])
+        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, RULE)])
+    }
+    fn check_some(&self, rows: usize) -> Result<Vec<Agreement>, Diagnostics> {
+        let rows = spread(rows, self.a.dims()[0]);
+        let expected = reference(of_rows(&self.a, &rows).view(), to_f64(&self.b).view());
+        Ok(vec![Agreement::of_rows("c", self.c.as_any(), &rows, expected.view(), RULE)])
+    }
+    fn facts(&self) -> Vec<(String, String)> {
+        let [rows, columns, depth] = block(self.target, T::ELEM.bytes());
+        vec![("configuration".to_string(), format!("{rows} x {columns} x {depth} a step"))]
     }
 }

@@ -5,6 +5,8 @@ mod gpu;
 mod races;
 mod sim;
 
+pub use gpu::read_peers;
+
 use clap::{Arg, ArgMatches, value_parser};
 use tilewright_harness::cli::{Command, Context, Facts, Failure, Outcome};
 use tilewright_harness::registry::Kernels;

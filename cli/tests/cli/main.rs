@@ -1,6 +1,7 @@
 //! The `tilewright` binary as a user runs it.
 
 mod banks;
+mod bench;
 mod cache;
 mod codes;
 mod command;

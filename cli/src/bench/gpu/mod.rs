@@ -1,57 +1,55 @@
-//! `bench --target cuda`: shipped kernels on a GPU beside a copy by the device, timed as `replayed` says; and what a launch
-//! costs. `case.rs`: one kernel. `overhead.rs`: launches.
+//! `bench --target cuda`: shipped kernels on a GPU beside a copy by the device and beside other programs, timed as
+//! `replayed` says; and what a launch costs. `list.rs`: what is timed. `work.rs`: what it does, in the peers' terms.
+//! `case.rs`: one kernel. `peers.rs`: rows of other programs. `row.rs`: a row of results. `overhead.rs`: launches.
 
 mod case;
+mod list;
 mod overhead;
+mod peers;
+mod row;
+mod work;
 
 use crate::gpu::Bench;
 use crate::lines::Lines;
 use case::{Options, Timed};
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use peers::Peers;
+use std::path::PathBuf;
 use tilewright_core::diag::Diagnostics;
-use tilewright_harness::cli::{Cell, Common, Context, Failure, Outcome, Progress, output_args};
-use tilewright_harness::registry::Instance;
-
-/// Without names: what streams, at the sizes that the peers run.
-const INSTANCES: [&str; 12] = [
-    "vector_add:n=16777216,elem=f32",
-    "vector_add:n=67108864,elem=f32",
-    "vector_add:n=67108864,elem=f16",
-    "vector_add:n=67108863,elem=f32",
-    "row_softmax:rows=4096,columns=4096,elem=f32",
-    "row_softmax:rows=16384,columns=4096,elem=f32",
-    "row_softmax:rows=4096,columns=4096,elem=f16",
-    "row_softmax:rows=16384,columns=4096,elem=f16",
-    "layer_norm:rows=4096,columns=4096,elem=f32",
-    "layer_norm:rows=16384,columns=4096,elem=f32",
-    "layer_norm:rows=4096,columns=4096,elem=f16",
-    "layer_norm:rows=16384,columns=4096,elem=f16",
-];
-
-/// The first six are those of other programs that measure the same.
-const COLUMNS: [&str; 12] =
-    ["peer", "op", "shape", "us", "tflops", "gbs", "of_copy", "threads", "programs", "registers", "ptx_ms", "note"];
+use tilewright_harness::cli::{Common, Context, Facts, Failure, Outcome, Progress, Sheet, output_args};
+use work::{Key, Work};
 
 /// What a kernel is timed with, for `--sweep`: threads of a program, and programs for each SM (0: one a piece of work).
 const SWEEP: ([u32; 4], [usize; 7]) = ([128, 256, 512, 1024], [0, 1, 2, 3, 4, 6, 8]);
+
+const SEED: u64 = 1;
 
 pub(super) fn args() -> Vec<Arg> {
     let kernel = Arg::new("kernel").value_name("KERNEL").num_args(0..);
     let target =
         Arg::new("target").long("target").value_name("TARGET").value_parser(PossibleValuesParser::new(["cuda"]));
+    let switch = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     vec![
         target.help("Time kernels on this target"),
-        kernel.help("Instances as `ir --list` prints them [default: what streams, at the peers' sizes]"),
-        Arg::new("sweep")
-            .long("sweep")
-            .action(ArgAction::SetTrue)
-            .help("Every number of threads and programs, and the best"),
+        kernel.help(format!(
+            "Instances as `ir --list` prints them, or groups at the peers' sizes: {} [default: all groups]",
+            list::GROUPS.join(", ")
+        )),
+        Arg::new("shape")
+            .long("shape")
+            .value_name("NAME=VALUE,…")
+            .action(ArgAction::Append)
+            .help("Only rows whose shape has these values; given again, also those that have the others"),
+        Arg::new("peers")
+            .long("peers")
+            .value_name("PATH")
+            .value_parser(value_parser!(PathBuf))
+            .help("Rows of other programs, a JSON object a line: the fastest stands beside each row of ours"),
+        switch("list").help("Print the rows that would be timed, and the peers beside them"),
+        switch("sweep").help("Every number of threads and programs, and the best"),
         super::runs_arg("7").help("Times to replay each kernel; the median counts"),
-        Arg::new("fast-math")
-            .long("fast-math")
-            .action(ArgAction::SetTrue)
-            .help("Products and sums may round once, functions are the hardware's (docs/gpu-math.md)"),
+        switch("fast-math").help("Products and sums may round once, functions are the hardware's (docs/gpu-math.md)"),
     ]
     .into_iter()
     .chain(output_args())
@@ -60,44 +58,46 @@ pub(super) fn args() -> Vec<Arg> {
 
 pub(super) fn run(matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
     let common = Common::of(matches);
-    let words: Vec<&String> = matches.get_many("kernel").unwrap_or_default().collect();
-    let instances: Vec<Instance> = match words[..] {
-        [] => INSTANCES.iter().map(|word| cx.kernels.instance(word)).collect::<Result<_, _>>()?,
-        _ => cx.kernels.chosen(&words)?,
+    let works = list::chosen(matches, cx.kernels)?;
+    let peers = match matches.get_one::<PathBuf>("peers") {
+        Some(path) => Peers::open(path)?,
+        None => Peers::default(),
     };
-    let options = Options { runs: super::runs(matches), seed: 1, fast_math: matches.get_flag("fast-math") };
+    if matches.get_flag("list") {
+        return listed(&works, &peers, &common, cx);
+    }
+    let options = Options { runs: super::runs(matches), seed: SEED, fast_math: matches.get_flag("fast-math") };
     // What is timed has to be there: the emulator has no time.
     let mut bench = Bench::open().map_err(|mut why| {
         why.0.iter_mut().for_each(|d| d.next = Some(NO_GPU.to_string()));
         why
     })?;
-    let mut lines = Lines::begin(cx.out, common.format, &COLUMNS)?;
-    let progress = Progress::new("bench", instances.len(), common.rows_only());
-    let (mut wrong, mut facts) = (Diagnostics::default(), bench.facts());
-    facts.extend(options.fast_math.then(|| ("fast math".to_string(), "yes".to_string())));
-    for instance in &instances {
-        let configs = if matches.get_flag("sweep") { sweep(&bench) } else { vec![None] };
-        let result = case::timed(&mut bench, instance, &options, &configs, &mut |timed| {
-            lines.row(&cells(instance, timed)).map_err(Failure::from)
+    let mut lines = Lines::begin(cx.out, common.format, &row::COLUMNS)?;
+    let progress = Progress::new("bench", works.len(), common.rows_only());
+    let (mut wrong, mut facts) = (Diagnostics::default(), facts(&bench, &options));
+    for work in &works {
+        let configs = if matches.get_flag("sweep") { sweep(&bench, work) } else { vec![None] };
+        let best = peers.best(&work.key());
+        let result = case::timed(&mut bench, work, &options, &configs, &mut |timed| {
+            lines.row(&row::cells(work, timed, best)).map_err(Failure::from)
         });
         match result {
-            Ok(best) => facts.extend(best.filter(|_| configs.len() > 1).map(|best| told(instance, &best))),
+            Ok(best) => facts.extend(best.filter(|_| configs.len() > 1).map(|best| told(work, &best))),
             Err(Failure::Errors(why)) => {
-                lines.row(&failed(instance, &why))?;
+                lines.row(&row::failed(work, &why, best))?;
                 wrong.0.extend(why.0);
             }
             Err(other) => return Err(other),
         }
-        progress.step(&instance.to_string());
+        progress.step(&work.name());
     }
-    if words.is_empty() {
+    if ["kernel", "shape"].iter().all(|name| matches.get_many::<String>(name).is_none()) {
         overhead::rows(&mut bench, cx.kernels, &mut |op, us, note| {
-            let (peer, op, note) = (Cell::from("tilewright"), op.into(), note.into());
-            let cells = [peer, op, Cell::Empty, us.into()].into_iter().chain((0..7).map(|_| Cell::Empty));
-            lines.row(&cells.chain([note]).collect::<Vec<_>>()).map_err(Failure::from)
+            lines.row(&row::overhead(op, us, note)).map_err(Failure::from)
         })?;
     }
     drop(progress);
+    facts.extend(unmatched(&peers, &works));
     facts.extend(super::build());
     lines.end(&facts)?;
     wrong.finish()?;
@@ -108,36 +108,56 @@ pub(super) fn run(matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome,
 const NO_GPU: &str =
     "a machine with an NVIDIA GPU; what the kernels compute is checked without one: verify --target ptx-emu";
 
-fn sweep(bench: &Bench) -> Vec<Option<(u32, usize)>> {
-    let (threads, per_sm) = SWEEP;
-    threads.into_iter().flat_map(|t| per_sm.map(|n| Some((t, n * bench.sms())))).collect()
+/// What the rows say of themselves.
+fn facts(bench: &Bench, options: &Options) -> Facts {
+    let fact = |name: &str, text: String| (name.to_string(), text);
+    let mut facts = bench.facts();
+    facts.push(fact("arch", bench.arch()));
+    facts.push(fact("inputs", format!("random, seed {}", options.seed)));
+    facts.push(fact("fidelity", format!("measured: median of {} graph replays over sets beyond the L2", options.runs)));
+    facts.extend(options.fast_math.then(|| fact("fast math", "yes".to_string())));
+    facts
 }
 
-fn cells(instance: &Instance, timed: &Timed) -> Vec<Cell> {
-    let round = |x: f64, by: f64| Cell::Real((x * by).round() / by);
-    vec![
-        timed.peer.into(),
-        timed.op.as_str().into(),
-        instance.settings.to_string().into(),
-        round(timed.us, 100.0),
-        Cell::Real(0.0),
-        round(timed.gbs, 10.0),
-        timed.of_copy.map_or(Cell::Empty, |share| round(share, 1e4)),
-        timed.threads.map_or(Cell::Empty, |n| u64::from(n).into()),
-        timed.programs.map_or(Cell::Empty, |n| u64::from(n).into()),
-        timed.registers.map_or(Cell::Empty, |n| u64::from(n).into()),
-        timed.ptx_ms.map_or(Cell::Empty, |ms| round(ms, 100.0)),
-        Cell::Empty,
-    ]
+/// Peers' rows that stand beside none of ours.
+fn unmatched(peers: &Peers, works: &[Work]) -> Facts {
+    let keys: Vec<Key> = works.iter().map(Work::key).collect();
+    let rows = peers.without(&keys);
+    if rows.is_empty() { Facts::new() } else { vec![("peers without a row of ours".to_string(), rows.join("; "))] }
 }
-fn failed(instance: &Instance, why: &Diagnostics) -> Vec<Cell> {
-    let reason = why.0.first().map(|d| format!("failed: {} {}", d.code, d.message)).unwrap_or_default();
-    let known = ["tilewright".into(), instance.kernel.name().into(), instance.settings.to_string().into()];
-    known.into_iter().chain((0..8).map(|_| Cell::Empty)).chain([reason.into()]).collect()
+
+/// Reads peers' rows, as `--peers` does.
+///
+/// # Errors
+/// All lines that begin a row and are none.
+pub fn read_peers(text: &str) -> Result<(), Diagnostics> {
+    Peers::default().read("the text", text)
 }
+
+/// `--list`.
+fn listed(works: &[Work], peers: &Peers, common: &Common, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
+    let mut sheet = Sheet::begin(cx.out, common.format, &row::LISTED)?;
+    for work in works {
+        sheet.row(&row::listed(work, peers.best(&work.key())))?;
+    }
+    sheet.end(&unmatched(peers, works))?;
+    Ok(Outcome::Done)
+}
+
+/// Kernels over products have as many programs as their tensors ask for.
+fn sweep(bench: &Bench, work: &Work) -> Vec<Option<(u32, usize)>> {
+    let (threads, per_sm) = SWEEP;
+    let per_sm = if work.flops > 0.0 { &per_sm[..1] } else { &per_sm[..] };
+    threads
+        .into_iter()
+        .flat_map(|t| per_sm.iter().map(move |n| (t, *n)))
+        .map(|(t, n)| Some((t, n * bench.sms())))
+        .collect()
+}
+
 /// The best of a sweep.
-fn told(instance: &Instance, best: &Timed) -> (String, String) {
+fn told(work: &Work, best: &Timed) -> (String, String) {
     let Timed { us, threads, programs, .. } = best;
     let (threads, programs) = (threads.unwrap_or_default(), programs.unwrap_or_default());
-    (instance.to_string(), format!("best {us:.2} us with {threads} threads, {programs} programs"))
+    (work.instance.to_string(), format!("best {us:.2} us with {threads} threads, {programs} programs"))
 }
