@@ -36,8 +36,10 @@ contract_codes! {
         "f16 products accumulate in f16 or f32, bf16 products in f32. An accumulator with fewer bits of fraction than the sum needs loses the small terms of a long one, and the machine has no such product. `--acc` chooses the accumulator, `--elem` the element type of the operands.";
     CausalRows = "TW-E0561", "a causal query token must see a token",
         "In causal prefill the last query token sees all S_kv tokens and each one before it one less, so the first of T_q query tokens sees S_kv - T_q + 1. With fewer tokens than query tokens some would see none.";
-    SubMesh = "TW-E0562", "long-context decode runs on 1 to 16 cubes of 1, 2, 4 or 8 PEs",
-        "The tokens of one KV head are cut over the cubes of a SIP, which has 16, and over the PEs of each cube, whose partials meet along the cube's rows of four and then down its first column. Any number of cubes works; other numbers of PEs have no such lines.";
+    SubMesh = "TW-E0562", "long-context decode runs on 1 to 16 cubes of 1, 2, 4 or 8 PEs, in 1 to 64 SIPs",
+        "The tokens of one KV head are cut over the cubes of a SIP, which has 16, or of several SIPs, and over the PEs of each cube, whose partials meet along the cube's rows of four and then down its first column. Any number of cubes works; other numbers of PEs have no such lines.";
+    Branches = "TW-E0563", "the agents' rows do not go over the prefix as asked",
+        "The query tokens of an agent are the last of its own tokens, so `--suffix` is at least `--t-q`. With `--policy distributed` every cube of one SIP takes the rows of as many agents, so `--agents` is a multiple of `--cubes`; the cubes of another SIP cannot be read from.";
     Number = "TW-E0560", "a number lies outside its range",
         "A probability of dropout lies from 0 up to, but without, 1: what is kept is divided by 1 - p. The epsilon of a norm is positive, or a constant row would be divided by zero. Any other number must be finite in f32, the type in which kernels take it.";
 }

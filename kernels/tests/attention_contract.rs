@@ -10,8 +10,16 @@ use tilewright_kernels::{gqa_prefill, long_decode};
 const HEADS: Heads = Heads { h_q: 64, h_kv: 8, kv_per_cube: 8, cubes: None };
 const PREFILL: gqa_prefill::Problem =
     gqa_prefill::Problem { heads: HEADS, d_head: 64, t_q: 8, s_kv: 8192, tile: 1024, causal: false };
-const LONG: long_decode::Problem =
-    long_decode::Problem { rows: 8, d_head: 128, s_kv: 131_072, cubes: 8, pes: 8, form: Form::Composite, tile: 1024 };
+const LONG: long_decode::Problem = long_decode::Problem {
+    rows: 8,
+    d_head: 128,
+    s_kv: 131_072,
+    sips: 1,
+    cubes: 8,
+    pes: 8,
+    form: Form::Composite,
+    tile: 1024,
+};
 
 fn prefill(p: gqa_prefill::Problem) -> String {
     let plan = p.check(ElemType::F16, ElemType::F16, 1 << 20);
@@ -47,8 +55,12 @@ fn causal_rows_that_would_see_nothing_are_refused() {
 }
 #[test]
 fn other_numbers_of_cubes_and_pes_are_refused_at_once() {
-    assert_snapshot!(long(long_decode::Problem { cubes: 17, pes: 3, ..LONG }, ElemType::F16).unwrap_err(), @r"
-    error[TW-E0562]: 17 cubes: a KV head lies on 1 to 16
+    assert_snapshot!(long(long_decode::Problem { sips: 65, cubes: 17, pes: 3, ..LONG }, ElemType::F16).unwrap_err(), @r"
+    error[TW-E0562]: 65 SIPs: a KV head lies on 1 to 64
+     |
+     = next: use `--sips 64`
+     = more: tilewright explain TW-E0562
+    error[TW-E0562]: 17 cubes: a KV head lies on 1 to 16 of a SIP
      |
      = next: use `--cubes 16`
      = more: tilewright explain TW-E0562
@@ -82,6 +94,6 @@ fn a_composite_takes_all_tokens_of_a_pe_or_as_many_as_have_room() {
 #[test]
 fn seven_cubes_share_a_context_that_they_do_not_divide() {
     let plan = long(long_decode::Problem { cubes: 7, ..LONG }, ElemType::F16).unwrap();
-    assert_eq!(plan.split, Split { tokens: 131_072, cubes: 7, pes: 8 });
+    assert_eq!(plan.split, Split { tokens: 131_072, sips: 1, cubes: 7, pes: 8 });
     assert!(plan.split.ragged() && plan.split.share() == 2341);
 }

@@ -11,7 +11,7 @@ mod reduce;
 mod tier;
 
 pub use group::{Group, PES_PER_CUBE, broadcast};
-pub use mesh::{MAX_CUBES, SubMesh, reduce_cubes};
+pub use mesh::{MAX_CUBES, MAX_SIPS, SubMesh, reduce_cubes};
 pub use mode::{Heads, Mode};
 pub use partial::Partial;
 pub use reduce::{chain_reduce, reduce_line};

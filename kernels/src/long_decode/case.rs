@@ -1,7 +1,7 @@
 //! Long-context decode on the command line: parameters, random tensors, the check.
 
 use super::{Addressing, Form, Plan, Problem, launch, placements, reference};
-use crate::attention::{SubMesh, params};
+use crate::attention::params;
 use crate::to_f64;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
@@ -15,7 +15,8 @@ const PARAMS: &[Param] = &[
         "commands of a PE; primitive_tiled is meant for a machine with gemm.dot_block",
     ),
     Param::one_of("addressing", &["sharded", "published"], "sharded", "each PE's own slice, or all in that of one PE"),
-    Param::integer("cubes", 0..=1 << 20, "8", "cubes that hold the context, 1 to 16"),
+    Param::integer("sips", 0..=1 << 20, "1", "SIPs that hold the context, each on as many cubes"),
+    Param::integer("cubes", 0..=1 << 20, "8", "cubes of a SIP that hold the context, 1 to 16"),
     Param::integer("pes", 0..=1 << 20, "8", "PEs of each cube: 1, 2, 4 or 8"),
     params::S_KV,
     Param::integer("h-q", 0..=1 << 20, "8", "query heads of the KV head"),
@@ -49,6 +50,7 @@ pub const LONG_DECODE: KernelDef = KernelDef {
         "form=composite,acc=f32,cubes=1,s-kv=1000,pes=2,d-head=64",
         "form=composite_extended,acc=f32,cubes=5,s-kv=2600,pes=1,h-q=12,d-head=256",
         "form=primitive,acc=f16,cubes=16,s-kv=100,h-q=1,d-head=64",
+        "form=primitive,acc=f32,sips=2,cubes=7,s-kv=3000,h-q=7,tile=64",
     ],
     case: |s, inputs, limits| {
         type Make = fn(&Settings, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
@@ -72,6 +74,7 @@ impl<T: Float + DotInto<A>, A: Float> LongCase<T, A> {
             rows: s.integer("h-q")?,
             d_head: s.integer("d-head")?,
             s_kv: s.integer("s-kv")?,
+            sips: s.integer("sips")?,
             cubes: s.integer("cubes")?,
             pes: s.integer("pes")?,
             form: s.pick("form", &FORMS)?,
@@ -109,7 +112,7 @@ impl<T: Float + DotInto<A>, A: Float> Case for LongCase<T, A> {
         let tiles = format!("first {} tokens, then {} at a time", sizes.first, sizes.step);
         vec![
             ("share".to_string(), format!("{} tokens a PE, {tiles}", split.share())),
-            ("root".to_string(), format!("cube {}", SubMesh { cubes: split.cubes }.root())),
+            ("root".to_string(), format!("cube {}", split.mesh().root())),
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! The launch contract of long-context decode: what it refuses, and the lengths of tiles that fit into scratch.
 
 use super::{Form, Sizes, Split};
-use crate::attention::{Group, MAX_CUBES, PES_PER_CUBE};
+use crate::attention::{Group, MAX_CUBES, MAX_SIPS, PES_PER_CUBE};
 use crate::contract::{Clause, refuse, scratch, size};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
@@ -17,6 +17,8 @@ pub struct Problem {
     pub d_head: usize,
     /// Context length in tokens.
     pub s_kv: usize,
+    pub sips: usize,
+    /// Cubes of each SIP.
     pub cubes: usize,
     /// PEs of each cube.
     pub pes: usize,
@@ -40,11 +42,15 @@ impl Problem {
     /// All broken clauses that can be judged, each with its code and what to choose instead.
     pub fn check(&self, elem: ElemType, acc: ElemType, scratch_bytes: u64) -> Result<Plan, Diagnostics> {
         let mut errors = Diagnostics::default();
-        let Problem { rows, d_head, s_kv, cubes, pes, form, tile } = *self;
+        let Problem { rows, d_head, s_kv, sips, cubes, pes, form, tile } = *self;
         let lengths = [("h_q", rows), ("d_head", d_head), ("S_kv", s_kv), ("tile", tile)];
         errors.0.extend(lengths.into_iter().filter_map(|(what, n)| size(what, n)));
+        if !(1..=MAX_SIPS).contains(&sips) {
+            let message = format!("{sips} SIPs: a KV head lies on 1 to {MAX_SIPS}");
+            errors.push(refuse(Clause::SubMesh, message, format!("use `--sips {}`", sips.clamp(1, MAX_SIPS))));
+        }
         if !(1..=MAX_CUBES).contains(&cubes) {
-            let message = format!("{cubes} cubes: a KV head lies on 1 to {MAX_CUBES}");
+            let message = format!("{cubes} cubes: a KV head lies on 1 to {MAX_CUBES} of a SIP");
             errors.push(refuse(Clause::SubMesh, message, format!("use `--cubes {}`", cubes.clamp(1, MAX_CUBES))));
         }
         if Group::of_heads(PES_PER_CUBE / pes.clamp(1, PES_PER_CUBE)).is_none_or(|g| g.pes != pes) {
@@ -53,7 +59,7 @@ impl Problem {
         }
         errors.finish()?;
 
-        let split = Split { tokens: s_kv, cubes, pes };
+        let split = Split { tokens: s_kv, sips, cubes, pes };
         let share = split.share();
         let tile = tile.min(share);
         let room = Room { rows: rows as u64, d_head: d_head as u64, elem: elem.bytes(), acc: acc.bytes() };

@@ -1,5 +1,6 @@
 //! Grouped-query attention, decode, long context: `o = softmax(q . K^T) . V` for the G query heads of one KV head, whose tokens lie
-//! over C cubes of up to 8 PEs. Partials meet in each cube, then over the cubes' rows and columns at the centre: any C from 1 to 16.
+//! over C cubes of up to 8 PEs, of one SIP or of several. Partials meet in each cube, then over the cubes' rows and columns at the
+//! centre: any C from 1 to 16; then along the line of SIPs.
 //! q, o: `G x D` of f16 or bf16, q already scaled by `1 / sqrt(D)`.  k, v: `S x D`, plain numbers.  Any S: `split.rs`.
 //! The form says which commands the accelerator is given; values are the same. A composite streams what it loads.
 //! Contract: `contract.rs`.  Command line: `case.rs`.  Work: `4 G S D` flops over `4 S D` bytes; bound by memory.
@@ -9,7 +10,7 @@ mod case;
 mod contract;
 mod split;
 
-use crate::attention::{Group, Partial, SubMesh, chain_reduce, reduce_cubes};
+use crate::attention::{Group, Partial, chain_reduce, reduce_cubes};
 use crate::open;
 use ndarray::{Array2, ArrayView2};
 use tilewright::prelude::*;
@@ -122,9 +123,8 @@ pub fn long_decode<T: Float + DotInto<A>, A: Float, const G: usize, const D: usi
     }
     let in_cube = chain_reduce(Group { pes: split.pes }, part);
     if pe_id() == 0 {
-        let mesh = SubMesh { cubes: split.cubes };
-        let all = reduce_cubes(mesh, in_cube);
-        if cube_id() == mesh.root() {
+        let all = reduce_cubes(split.mesh(), in_cube);
+        if cube_id() == split.mesh().root() {
             o.at(0, 0).store(all.normalised());
         }
     }
@@ -146,12 +146,12 @@ pub enum Addressing {
 
 /// q: a copy in each PE; k, v: as the addressing says; o: at the root.
 pub fn placements(plan: &Plan, addressing: Addressing) -> [Placement; 4] {
-    let Split { cubes, pes, .. } = plan.split;
+    let split = plan.split;
     let kv = match addressing {
-        Addressing::Sharded => Placement::over_cubes(0, cubes).over_pes(&[(0, pes)]),
+        Addressing::Sharded => Placement::over_cubes(0, split.all_cubes()).over_pes(&[(0, split.pes)]),
         Addressing::Published => Placement::at(0, 0),
     };
-    [Placement::in_each_pe(), kv.clone(), kv, Placement::at(SubMesh { cubes }.root(), 0)]
+    [Placement::in_each_pe(), kv.clone(), kv, Placement::at(split.mesh().root(), 0)]
 }
 
 /// The launch of a plan on these tensors (q, k, v, o as the module says).
@@ -161,5 +161,5 @@ pub fn launch<'a, T: Float + DotInto<A>, A: Float>(
     o: &'a mut Tensor<T, 2>,
 ) -> Launch<'a> {
     long_decode::<T, A, ANY, ANY>(q, k, v, o, plan.form, plan.split, plan.sizes)
-        .grid(Grid::cubes(plan.split.cubes).pes(plan.split.pes))
+        .grid(Grid::cubes(plan.split.cubes).pes(plan.split.pes).sips(plan.split.sips))
 }
