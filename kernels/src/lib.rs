@@ -6,6 +6,7 @@ pub mod bw_read;
 pub mod config;
 pub mod contract;
 pub mod dropout;
+pub mod fan_out;
 pub mod fused_attention;
 pub mod gqa_decode;
 pub mod gqa_prefill;
@@ -32,6 +33,7 @@ pub fn all() -> Kernels {
         gqa_decode::GQA_DECODE,
         gqa_prefill::GQA_PREFILL,
         long_decode::LONG_DECODE,
+        fan_out::FAN_OUT,
         vector_add::VECTOR_ADD,
         row_softmax::ROW_SOFTMAX,
         matmul::MATMUL,

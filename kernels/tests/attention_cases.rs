@@ -4,8 +4,14 @@
 use tilewright::Runtime;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Inputs};
+use tilewright::registry::{Agreement, Arch, Inputs};
 use tilewright_kernels::attention::Partial;
+
+/// The interpreter, the machine model, and PTX for each architecture on the emulator.
+fn targets() -> Vec<Runtime> {
+    let emulated = Arch::ALL.map(Runtime::ptx_emu);
+    [Runtime::reference(), Runtime::sim()].into_iter().chain(emulated).collect()
+}
 
 fn decode(word: &str, on: &mut Runtime) -> Result<Vec<Agreement>, Diagnostics> {
     let instance = tilewright_kernels::all().instance(word)?;
@@ -112,7 +118,7 @@ fn close(got: &[f32], want: &[f64]) {
 fn a_window_of_w_is_w_tokens_with_the_own_and_decode_is_the_last_row() {
     fn check<const T: usize>(tokens: usize) {
         let (q, k, v) = (random(T, 1), random(tokens, 2), random(tokens, 3));
-        for mut on in [Runtime::reference(), Runtime::sim()] {
+        for mut on in targets() {
             let mut at = |window: usize| {
                 let mut o = Tensor::<f32, 2>::uninit([T, 8]);
                 windowed::<T, 8, 8>(&q, &k, &v, &mut o, window as i32).run(&mut on).unwrap_or_else(|e| panic!("{e}"));

@@ -76,8 +76,24 @@ fn long_decode_agrees_in_every_form_on_every_number_of_cubes() {
     all_agree(words(&FORMS, &[1, 7, 12], &[(1, 64), (8, 128), (2, 256)], |form, cubes, (pes, d)| {
         format!("long_decode:form={form},cubes={cubes},pes={pes},d-head={d},acc=f32,s-kv=1500,tile=64,h-q=3")
     }));
+    // Several SIPs, the root in each of two or three.
+    all_agree(words(&FORMS, &[1, 3, 7, 16], &[2, 3, 4], |form, cubes, sips| {
+        format!("long_decode:form={form},sips={sips},cubes={cubes},acc=f32,s-kv=5000,tile=64,h-q=3,d-head=64")
+    }));
     // Fewer tokens than PEs, and values where all of them read one slice.
     all_agree(words(&FORMS, &[3, 8, 16], &["sharded", "published"], |form, cubes, addressing| {
         format!("long_decode:form={form},cubes={cubes},addressing={addressing},acc=f16,s-kv=99")
+    }));
+}
+#[test]
+fn agents_over_one_prefix_agree_for_both_policies_on_any_cubes() {
+    // Query tokens that see their own suffix in part, shares that end inside a tile, PEs without a token.
+    all_agree(words(&[1, 3, 7, 12], &[1, 3], &[(1, 1), (3, 5), (4, 40)], |cubes, agents, (t_q, suffix)| {
+        let sizes = format!("agents={agents},t-q={t_q},suffix={suffix},s-kv=1000,h-q=3,d-head=64,tile=32");
+        format!("fan_out:policy=stationary,acc=f32,cubes={cubes},{sizes}")
+    }));
+    all_agree(words(&[1, 2, 3, 8], &[8, 4, 1], &[(1, 9), (2, 2)], |cubes, pes, (t_q, suffix)| {
+        let sizes = format!("agents={},t-q={t_q},suffix={suffix},s-kv=700,h-q=5,d-head=64,tile=64", 2 * cubes);
+        format!("fan_out:policy=distributed,acc=f32,cubes={cubes},pes={pes},{sizes}")
     }));
 }

@@ -1,14 +1,23 @@
-//! The tutorial kernels against their f64 references, on the interpreter that defines every op and on the machine model:
-//! every listed instance, and the sizes at which such kernels are known to go wrong.
+//! The tutorial kernels against their f64 references: every listed instance, and the sizes at which such kernels are known
+//! to go wrong, on the interpreter that defines every op, on the machine model, and as PTX for each architecture.
 
 use tilewright::Runtime;
-use tilewright::registry::{Agreement, Inputs, Instance};
+use tilewright::registry::{Agreement, Arch, Inputs, Instance};
 
-/// What is wrong with these instances, on both targets and random numbers of a fixed seed.
-fn faults(instances: impl IntoIterator<Item = Instance>) -> Vec<String> {
+/// Those that run the IR.
+fn models() -> Vec<Runtime> {
+    vec![Runtime::reference(), Runtime::sim()]
+}
+/// With those that run PTX, on the emulator.
+fn targets() -> Vec<Runtime> {
+    models().into_iter().chain(Arch::ALL.map(Runtime::ptx_emu)).collect()
+}
+
+/// What is wrong with these instances on random numbers of a fixed seed.
+fn faults(instances: impl IntoIterator<Item = Instance>, targets: fn() -> Vec<Runtime>) -> Vec<String> {
     let mut faults = Vec::new();
     for instance in instances {
-        for mut runtime in [Runtime::reference(), Runtime::sim()] {
+        for mut runtime in targets() {
             let on = runtime.target();
             match check(&instance, &mut runtime) {
                 Ok(outputs) => {
@@ -30,14 +39,15 @@ fn check(instance: &Instance, runtime: &mut Runtime) -> Result<Vec<Agreement>, t
 fn assert_right<S: AsRef<str>>(words: impl IntoIterator<Item = S>) {
     let kernels = tilewright_kernels::all();
     let read = |word: S| kernels.instance(word.as_ref()).unwrap_or_else(|e| panic!("{e}"));
-    let faults = faults(words.into_iter().map(read));
+    let faults = faults(words.into_iter().map(read), targets);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn every_listed_instance_agrees_with_its_reference() {
+    // As PTX they are verified by a test of the command line.
     let all = tilewright_kernels::all().instances();
-    let faults = faults(all.into_iter().filter(|i| i.kernel.name() != "gqa_decode"));
+    let faults = faults(all.into_iter().filter(|i| i.kernel.name() != "gqa_decode"), models);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

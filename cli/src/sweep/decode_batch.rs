@@ -54,7 +54,7 @@ impl Study for DecodeBatch {
                 for users in batches(capacity(plan, cubes)) {
                     let sizes = [mode.kv_per_cube(), cubes, s_kv, users];
                     let key = [Cell::from(mode.name())].into_iter().chain(sizes.map(Cell::from)).collect();
-                    points.push(Point { key, instance: instance.clone(), cubes, users, dot_block: None });
+                    points.push(Point { key, instance: instance.clone(), cubes, users, machine: None });
                 }
             }
         }

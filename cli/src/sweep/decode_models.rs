@@ -123,7 +123,7 @@ impl Study for DecodeModels {
                 // Rounded down, as published. The kernel's own shares are rounded up, so that they cover every token.
                 key.extend(sizes.into_iter().chain([s_kv / ranks]).map(Cell::from));
                 key.push(VARIANT.into());
-                points.push(Point { key, instance, cubes, users: 1, dot_block: None });
+                points.push(Point { key, instance, cubes, users: 1, machine: None });
             }
         }
         Ok(points)

@@ -57,7 +57,7 @@ impl Study for DecodeStreaming {
                 let sizes = format!("pes=1,h-q={HEADS},d-head={D_HEAD},tile={TILE}");
                 let key = vec![form.into(), s_kv.into()];
                 let instance = plan.long(form, s_kv, 1, &sizes)?;
-                points.push(Point { key, instance, cubes: 1, users: 1, dot_block: None });
+                points.push(Point { key, instance, cubes: 1, users: 1, machine: None });
             }
         }
         Ok(points)

@@ -32,6 +32,17 @@ impl<'r> Table<'r> {
         };
         by.iter().map(part).collect::<Vec<_>>().join(", ")
     }
+    /// The values of some columns as a name, and the numbers of others, row by row; rows that lack one are left out.
+    pub fn numbers<const N: usize>(&self, by: &[&str], columns: [&str; N]) -> Vec<(String, [f64; N])> {
+        let all = |cells: &[Cell]| {
+            let mut numbers = [0.0; N];
+            for (number, column) in numbers.iter_mut().zip(columns) {
+                *number = self.number(cells, column)?;
+            }
+            Some(numbers)
+        };
+        self.rows.iter().filter_map(|(cells, _)| Some((self.name(cells, by), all(cells)?))).collect()
+    }
     /// `y` over `x`, a curve for each value of the columns `by`, in order of first rows.
     pub fn curves(&self, by: &[&str], x: &str, y: &str) -> Vec<Curve> {
         let mut curves: Vec<Curve> = Vec::new();

@@ -8,6 +8,7 @@ use crate::plot::{Axis, Figure};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
 use tilewright_kernels::long_decode::Addressing;
+use tilewright_sim::machine::Machine;
 use tilewright_sim::timing::Timing;
 
 pub struct LongDecode;
@@ -25,6 +26,12 @@ const FORMS: [(&str, &str, Option<u32>); 4] = [
     ("composite", "composite", None),
     ("composite_extended", "composite_extended", None),
 ];
+
+fn in_blocks(machine: &Machine, edge: u32) -> Machine {
+    let mut machine = machine.clone();
+    machine.gemm.dot_block = edge;
+    machine
+}
 
 impl Study for LongDecode {
     fn name(&self) -> &'static str {
@@ -75,7 +82,8 @@ impl Study for LongDecode {
                     let instance = plan.long(form, s_kv, cubes, &format!("pes={PES},h-q={HEADS},d-head={D_HEAD}"))?;
                     let sizes = [s_kv, cubes, PES, 1, D_HEAD, HEADS, 1];
                     let key = [Cell::from(variant)].into_iter().chain(sizes.map(Cell::from)).collect();
-                    points.push(Point { key, instance, cubes, users: 1, dot_block });
+                    let machine = dot_block.map(|edge| Box::new(in_blocks(&plan.machine, edge)));
+                    points.push(Point { key, instance, cubes, users: 1, machine });
                 }
             }
         }

@@ -2,7 +2,6 @@
 
 use super::plan::{Plan, Point};
 use crate::errors;
-use std::borrow::Cow;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::passes;
 use tilewright_harness::registry::{Case, Inputs, Instance};
@@ -23,7 +22,7 @@ pub fn measure(point: &Point, plan: &Plan) -> Result<Timing, Diagnostics> {
     if let Inputs::Random { .. } = plan.inputs {
         check_values(&point.instance, case.as_mut())?;
     }
-    timed(case.as_mut(), &machine(point, plan), point.users, point.cubes)
+    timed(case.as_mut(), point.machine.as_deref().unwrap_or(&plan.machine), point.users, point.cubes)
 }
 
 /// Times `users` launches of a case at once, each on `cubes` cubes of its own.
@@ -37,15 +36,6 @@ pub fn timed(case: &mut dyn Case, machine: &Machine, users: usize, cubes: usize)
     let users =
         (0..).zip(starts).map(|(user, start)| User { first_cube: user * cubes, start, ..User::alone(&module, &ready) });
     time(machine, &users.collect::<Vec<_>>(), Limits::default())
-}
-
-/// The sweep's machine, with the point's way to issue products.
-fn machine<'p>(point: &Point, plan: &'p Plan) -> Cow<'p, Machine> {
-    let mut machine = Cow::Borrowed(&plan.machine);
-    if let Some(edge) = point.dot_block {
-        machine.to_mut().gemm.dot_block = edge;
-    }
-    machine
 }
 
 fn check_values(instance: &Instance, case: &mut dyn Case) -> Result<(), Diagnostics> {

@@ -1,12 +1,14 @@
-//! `sweep NAME`: the published tables. A table is one file with its points and columns ([`Study`]); running, timing,
+//! `sweep NAME`: the published tables, and studies beyond them. A table is one file with its points and columns ([`Study`]); running, timing,
 //! resuming and checking it is the same for all. `plan.rs`: what the flags ask for. `run.rs`: points in parallel, rows
 //! in order. `measure.rs`: one point. `store.rs`: `--out`. `golden.rs`: `--check`. `figures.rs`: `--plot`.
 
 mod decode_batch;
 mod decode_models;
 mod decode_streaming;
+mod fan_out;
 mod figures;
 mod golden;
+mod hw;
 mod long_decode;
 pub mod measure;
 mod plan;
@@ -24,7 +26,7 @@ use std::fmt;
 use std::path::PathBuf;
 use store::Store;
 use tilewright_core::diag::Diagnostics;
-use tilewright_harness::cli::{Cell, Command, Common, Context, Failure, Outcome, Sheet, note};
+use tilewright_harness::cli::{Cell, Command, Common, Context, Facts, Failure, Outcome, Sheet, note};
 use tilewright_harness::registry::Kernels;
 use tilewright_sim::engine::{Class, Engine};
 use tilewright_sim::machine::FieldSet;
@@ -59,6 +61,10 @@ pub trait Study: Sync {
     /// # Errors
     /// The kernel lacks a parameter that a column needs.
     fn row(&self, point: &Point, plan: &Plan, timing: &Timing) -> Result<Vec<Cell>, Diagnostics>;
+    /// What follows from the rows together.
+    fn findings(&self, _plan: &Plan, _table: &Table<'_>) -> Facts {
+        Facts::new()
+    }
     /// What a report shows of the rows.
     ///
     /// # Errors
@@ -188,13 +194,15 @@ impl Row {
 /// Marks the reason of a failed point in its row.
 const FAILED: &str = "failed: ";
 
-const STUDIES: [&dyn Study; 6] = [
+const STUDIES: [&dyn Study; 8] = [
     &short::Short::Decode,
     &short::Short::Prefill,
     &long_decode::LongDecode,
     &decode_models::DecodeModels,
     &decode_streaming::DecodeStreaming,
     &decode_batch::DecodeBatch,
+    &fan_out::FanOut,
+    &hw::Hw,
 ];
 
 pub struct Sweep;
@@ -205,7 +213,7 @@ impl Command for Sweep {
     }
     fn flags(&self, command: clap::Command, _: &Kernels) -> clap::Command {
         let command = command
-            .about("Compute one of the published tables")
+            .about("Compute one of the published tables, or a study that goes beyond them")
             .subcommand_required(true)
             .arg_required_else_help(true)
             .disable_help_subcommand(true)
@@ -255,9 +263,12 @@ fn sweep(study: &dyn Study, matches: &ArgMatches, cx: &mut Context<'_>) -> Resul
         rows.push(row);
         Ok(())
     })?;
-    sheet.end(&plan.facts(study, &basis))?;
+    let table = Table::new(study.columns(&plan), &rows);
+    let mut facts = plan.facts(study, &basis);
+    facts.extend(study.findings(&plan, &table));
+    sheet.end(&facts)?;
     if let Some(dir) = matches.get_one::<PathBuf>("plot") {
-        let figures = study.figures(&plan, &Table::new(study.columns(&plan), &rows))?;
+        let figures = study.figures(&plan, &table)?;
         let files = plot::write_all(dir, &figures)?;
         note(&format!("plot: {files} files in {}", dir.display()));
     }

@@ -20,6 +20,9 @@ pub enum Flag {
     Modes,
     Addressing,
     Cubes,
+    Agents,
+    Factors,
+    Area,
 }
 
 const ADDRESSING: [(&str, Addressing); 2] = [("sharded", Addressing::Sharded), ("published", Addressing::Published)];
@@ -41,6 +44,14 @@ impl Flag {
             Flag::Cubes => {
                 list("cubes").value_name("C,…").help("Cubes that hold the context, from 1 to 16 [default: 8]")
             }
+            Flag::Agents => list("agents").value_name("N,…").help("Agents that share the prefix [default: 1,2,4,8,16]"),
+            Flag::Factors => list("factors")
+                .value_name("X,…")
+                .help("What each rate of the machine is multiplied by [default: 0.5,1,2,4]"),
+            Flag::Area => Arg::new("area").long("area").value_name("KNOB=SHARE,…").help(format!(
+                "Shares of the machine's area that grow with a rate [default: {}]",
+                super::hw::shares(&super::hw::AREA)
+            )),
         }
     }
 }
@@ -57,6 +68,12 @@ pub struct Plan {
     pub addressing: Addressing,
     /// Cubes of a long context.
     pub cubes: Vec<usize>,
+    /// Agents that share a prefix.
+    pub agents: Vec<usize>,
+    /// Of the machine's rates, in a search.
+    pub factors: Vec<f64>,
+    /// The share of each knob in the machine's area.
+    pub area: [f64; 4],
     pub inputs: Inputs,
     /// Points at once; 0: one per core.
     pub threads: usize,
@@ -72,8 +89,8 @@ pub struct Point {
     pub cubes: usize,
     /// Concurrent users, each on cubes of its own.
     pub users: usize,
-    /// Products are issued in blocks of this edge, if not as the machine says (`gemm.dot_block`).
-    pub dot_block: Option<u32>,
+    /// What it is timed on, if not the sweep's own machine.
+    pub machine: Option<Box<Machine>>,
 }
 
 impl Point {
@@ -138,6 +155,9 @@ impl Plan {
             tier: if has(Flag::Tier) { tier(&text("tier"))? } else { Tier::Plain },
             addressing: if has(Flag::Addressing) { addressing(&text("addressing")) } else { Addressing::Sharded },
             cubes: if has(Flag::Cubes) { cubes(matches)? } else { Vec::new() },
+            agents: if has(Flag::Agents) { agents(matches)? } else { Vec::new() },
+            factors: if has(Flag::Factors) { factors(matches)? } else { Vec::new() },
+            area: if has(Flag::Area) { super::hw::area(matches.get_one::<String>("area"))? } else { [0.0; 4] },
             inputs: if matches.get_flag("with-data") { Inputs::Random { seed } } else { Inputs::ShapesOnly },
             threads: matches.get_one::<u16>("threads").map_or(0, |n| usize::from(*n)),
         })
@@ -181,7 +201,8 @@ impl Plan {
             match flag {
                 Flag::Tier => table += &format!(", tier {}", self.tier.name()),
                 Flag::Addressing => table += &format!(", addressing {}", self.addressing_name()),
-                Flag::Modes | Flag::Cubes => {}
+                Flag::Modes | Flag::Cubes | Flag::Agents | Flag::Factors => {}
+                Flag::Area => table += &format!(", area shares {}", super::hw::shares(&self.area)),
             }
         }
         table += &format!(", accumulator {}", self.acc);
@@ -200,10 +221,10 @@ impl Plan {
     /// A hash of everything but the key that decides a row's figures: rows of another program version, machine or
     /// accumulator are not taken for this sweep's.
     pub(super) fn hash(&self, study: &dyn Study) -> String {
-        let Plan { machine, acc, inputs, .. } = self;
+        let Plan { machine, acc, inputs, area, .. } = self;
         let (tier, addressing) = (self.tier.name(), self.addressing_name());
         let (study, version, machine) = (study.name(), env!("CARGO_PKG_VERSION"), machine.hash());
-        let all = format!("{study} {version} {acc} {tier} {addressing} {inputs:?} {machine}");
+        let all = format!("{study} {version} {acc} {tier} {addressing} {inputs:?} {area:?} {machine}");
         format!("{:016x}", fnv1a(&all))
     }
 }
@@ -232,6 +253,28 @@ fn cubes(matches: &ArgMatches) -> Result<Vec<usize>, Diagnostics> {
     let read = |text: &str| text.parse().ok().filter(|n| (1..=MAX_CUBES).contains(n));
     let allowed = format!("whole numbers from 1 to {MAX_CUBES}");
     each(given, |text| read(text).ok_or_else(|| errors::list_value("cubes", text, &allowed, "8,12")))
+}
+
+fn agents(matches: &ArgMatches) -> Result<Vec<usize>, Diagnostics> {
+    let Some(given) = matches.get_many::<String>("agents") else { return Ok(vec![1, 2, 4, 8, 16]) };
+    let read = |text: &str| text.parse().ok().filter(|n| (1..=1024).contains(n));
+    each(given, |text| {
+        read(text).ok_or_else(|| errors::list_value("agents", text, "whole numbers from 1 to 1024", "1,8"))
+    })
+}
+
+fn factors(matches: &ArgMatches) -> Result<Vec<f64>, Diagnostics> {
+    let Some(given) = matches.get_many::<String>("factors") else { return Ok(vec![0.5, 1.0, 2.0, 4.0]) };
+    let read = |text: &str| text.parse().ok().filter(|x| (0.01..=100.0).contains(x));
+    let mut factors = each(given, |text| {
+        read(text).ok_or_else(|| errors::list_value("factors", text, "numbers from 0.01 to 100", "0.5,1,2"))
+    })?;
+    // The machine itself is what the others are compared with.
+    if !factors.contains(&1.0) {
+        factors.push(1.0);
+    }
+    factors.sort_by(f64::total_cmp);
+    Ok(factors)
 }
 
 fn contexts(matches: &ArgMatches, default: &[usize]) -> Result<Vec<usize>, Diagnostics> {

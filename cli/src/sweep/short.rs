@@ -115,7 +115,7 @@ impl Study for Short {
                 let cubes = plan.cubes(&instance, mode)?;
                 let key = [mode.name().into(), mode.kv_per_cube().into(), cubes.into(), s_kv.into()];
                 let key = variant.iter().cloned().chain(key).collect();
-                points.push(Point { key, instance, cubes, users: 1, dot_block: None });
+                points.push(Point { key, instance, cubes, users: 1, machine: None });
             }
         }
         Ok(points)

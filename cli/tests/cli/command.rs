@@ -16,27 +16,27 @@ fn an_unknown_kernel_is_told_with_the_nearest_one() {
     assert_snapshot!(wrong(1, "run gqa_decod"), @r"
     error[TW-E0801]: no kernel `gqa_decod`
      |
-     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, fan_out, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `gqa_decode`?
      = more: tilewright explain TW-E0801
     ");
     assert_snapshot!(wrong(1, "ir softmax:rows=3 --loc"), @r"
     error[TW-E0801]: no kernel `softmax`
      |
-     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, fan_out, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `row_softmax`?
      = more: tilewright explain TW-E0801
     ");
     assert_snapshot!(wrong(1, "verify vectoradd matmull"), @r"
     error[TW-E0801]: no kernel `vectoradd`
      |
-     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, fan_out, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `vector_add`?
      = more: tilewright explain TW-E0801
 
     error[TW-E0801]: no kernel `matmull`
      |
-     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, fan_out, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: did you mean `matmul`?
      = more: tilewright explain TW-E0801
     ");
@@ -46,7 +46,7 @@ fn a_command_without_its_kernel_says_which_there_are() {
     assert_snapshot!(wrong(1, "run --seed 3"), @r"
     error[TW-E0801]: `run` needs a kernel
      |
-     = note: kernels: gqa_decode, gqa_prefill, long_decode, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
+     = note: kernels: gqa_decode, gqa_prefill, long_decode, fan_out, vector_add, row_softmax, matmul, matmul_leaky_relu, layer_norm, dropout, fused_attention, grouped_gemm, persistent_matmul, histogram, prefix_sum, read_contiguous, read_slabs
      = next: run gqa_decode
      = more: tilewright explain TW-E0801
     ");

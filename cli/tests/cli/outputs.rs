@@ -112,7 +112,7 @@ fn any_kernel_runs_on_several_cubes() {
         .collect::<std::collections::BTreeSet<_>>()
     {
         // These have a grid that their tensors follow.
-        let fixed = ["gqa_decode", "gqa_prefill", "long_decode"];
+        let fixed = ["gqa_decode", "gqa_prefill", "long_decode", "fan_out"];
         if !fixed.contains(&kernel)
             && !["persistent_matmul", "prefix_sum", "read_contiguous", "read_slabs"].contains(&kernel)
         {

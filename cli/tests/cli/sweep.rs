@@ -129,6 +129,8 @@ fn a_plot_has_every_row_as_svg_and_the_same_picture_as_png() {
         ("decode-streaming --s-kv 2048,4096", 2),
         ("long-decode --s-kv 8192 --cubes 7,8", 3),
         ("decode-models", 3),
+        ("fan-out --s-kv 8192 --agents 1,8", 2),
+        ("hw --s-kv 4096 --factors 1,2 --cubes 2", 2),
     ] {
         let run = tilewright(&format!("sweep {sweep} --csv --quiet --plot \"{}\"", dir.join(sweep).display()));
         assert_eq!(run.code, 0, "{sweep}: {}", run.err);
@@ -151,4 +153,63 @@ fn a_plot_has_every_row_as_svg_and_the_same_picture_as_png() {
     fs::write(&file, "").unwrap();
     let run = tilewright(&format!("sweep decode-batch --modes A2 --csv --quiet --plot \"{}\"", file.display()));
     assert!(run.code == 1 && run.err.contains("error[TW-E0804]: cannot write"), "{}", run.err);
+}
+
+/// The rows of a sweep in JSON, and what it says of itself.
+fn json(args: &str) -> serde_json::Value {
+    let run = tilewright(&format!("sweep {args} --json --quiet"));
+    assert_eq!(run.code, 0, "{args}: {}", run.err);
+    serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{args}: {e}\n{}", run.out))
+}
+#[test]
+fn agents_gain_where_they_share_what_is_read_once() {
+    let rows = json("fan-out --s-kv 8192 --agents 1,8 --cubes 8")["rows"].clone();
+    let of = |policy: &str, agents: u64, column: &str| {
+        let same = |row: &&serde_json::Value| row["policy"] == policy && row["agents"] == agents;
+        rows.as_array().unwrap().iter().find(same).map(|row| row[column].as_f64().unwrap())
+    };
+    // An agent by itself is its own measure, eight read eight prefixes one after the other.
+    assert_eq!((of("per_agent", 1, "gain"), of("per_agent", 8, "gain")), (Some(1.0), Some(1.0)));
+    assert_eq!(of("per_agent", 8, "latency_us"), of("per_agent", 1, "latency_us").map(|us| 8.0 * us));
+    let [alone, shared] = ["per_agent", "stationary"].map(|policy| of(policy, 8, "hbm_read_mb").unwrap());
+    assert!(shared < alone / 4.0, "{shared} MiB against {alone}");
+    let [stationary, distributed] = ["stationary", "distributed"].map(|policy| of(policy, 8, "gain").unwrap());
+    assert!(stationary > 1.5 && stationary > distributed, "{stationary} and {distributed}");
+    // Rows go over the cubes by whole agents, so that one agent is not distributed over eight.
+    assert_eq!(of("distributed", 1, "gain"), None);
+}
+#[test]
+fn a_search_of_machines_resumes_and_tells_sensitivities_front_and_balance() {
+    let path = support::temp_dir("hw").join("rows.csv");
+    let args = format!("hw --s-kv 4096 --factors 1,2 --cubes 2 --out {}", path.display());
+    let first = json(&args);
+    let rows = first["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 16);
+    let wall = |phase: &str, factors: [u64; 4]| {
+        let names = ["gemm", "math", "cube", "sip"];
+        let same = |row: &&serde_json::Value| {
+            row["phase"] == phase && names.iter().zip(factors).all(|(name, factor)| row[*name] == factor)
+        };
+        rows.iter().find(same).and_then(|row| row["wall_us"].as_f64()).unwrap()
+    };
+    // No rate that is doubled makes a phase slower, and each is used by one of them.
+    for phase in ["decode", "prefill"] {
+        assert!(wall(phase, [2, 2, 2, 2]) < wall(phase, [1, 1, 1, 1]));
+    }
+    for knob in 0..4 {
+        let mut doubled = [1; 4];
+        doubled[knob] = 2;
+        assert!(wall("prefill", doubled) < wall("prefill", [1; 4]), "{knob}");
+    }
+    let facts = first["facts"].as_object().unwrap();
+    for name in ["sensitivity to gemm", "sensitivity to sip", "front 1", "balanced (least latency x area)"] {
+        let told = facts.iter().find(|(fact, _)| fact.starts_with(name)).map(|(_, text)| text.as_str().unwrap());
+        assert!(told.is_some_and(|text| text.contains("decode")), "{name}: {facts:?}");
+    }
+    // All rows are kept: nothing is computed again, and the findings are the same.
+    let again = json(&args);
+    assert!(again["facts"]["event hash"].as_str().unwrap().ends_with("over 0 computed rows"), "{again}");
+    assert_eq!((&again["rows"], again["facts"].get("front 1")), (&first["rows"], facts.get("front 1")));
+    let other = json(&format!("{args} --area gemm=0.5"));
+    assert_ne!(other["rows"][31]["area"], rows[31]["area"], "rows of other shares are not these rows");
 }

@@ -1,0 +1,215 @@
+//! Attention of several agents over a prefix that they share: `o[a] = softmax(q[a] . [K; K_a]^T) . [V; V_a]` for the query heads of
+//! one KV head, whose prefix lies over cubes and PEs as in long decode; each agent's own tokens, its suffix, follow the prefix.
+//! q, o: `M x D` of f16 or bf16, `M = A T G` rows in the order agent, token, head, q already scaled by `1 / sqrt(D)`.  k, v: `S x D`.
+//! own_k, own_v: `A U x D`, agent by agent; the T query tokens are the last of the U. A query token sees the prefix, and of its
+//! agent's suffix what comes up to its own place.  Plain numbers; any lengths.
+//! Stationary KV: every PE meets all rows with its part of the prefix, and partials of all rows are merged over PEs, cubes, SIPs.
+//! Distributed Q: a cube takes the rows of some agents, reads all of the prefix, and merges within itself.
+//! Contract: `contract.rs`.  Command line: `case.rs`.  Work: `4 M (S + U) D` flops over `4 (S + A U) D` bytes, once or once a cube.
+//! Accumulates in `A`, f16 or f32. Tolerance: row `attention` of the one table.
+
+mod case;
+mod contract;
+
+use crate::attention::{Group, Partial, chain_reduce, reduce_cubes};
+use crate::long_decode::Split;
+use crate::open;
+use ndarray::{Array2, ArrayView2, Axis as Dim, concatenate, s};
+use tilewright::prelude::*;
+
+pub use case::FAN_OUT;
+pub use contract::{Plan, Problem};
+
+/// Where rows and keys meet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Policy {
+    /// Keys and values stay, all rows go to each of them.
+    Stationary,
+    /// Rows stay with a cube, to which all keys and values go.
+    Distributed,
+}
+
+/// Agents that share a prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Branches {
+    pub agents: usize,
+    /// Query tokens of an agent, the last of its suffix.
+    pub tokens: usize,
+    /// Query heads of the KV head.
+    pub heads: usize,
+    /// Tokens of an agent that are its own.
+    pub suffix: usize,
+}
+
+impl Branches {
+    /// Query rows of an agent.
+    pub fn of_agent(self) -> usize {
+        self.tokens * self.heads
+    }
+    pub fn rows(self) -> usize {
+        self.agents * self.of_agent()
+    }
+}
+
+/// What a PE does. Lengths that are host values when the kernel is traced: where a const parameter is `ANY`, this number stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Share {
+    pub policy: Policy,
+    pub branches: Branches,
+    /// Of the prefix, and of all suffixes together, over the launch.
+    pub prefix: Split,
+    pub suffix: Split,
+    /// Query rows of a PE.
+    pub rows: usize,
+    pub d_head: usize,
+    /// Tokens of a tile.
+    pub tile: usize,
+}
+
+#[kernel]
+pub fn fan_out<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
+    q: View<T, 2>,
+    k: View<T, 2>,
+    v: View<T, 2>,
+    own_k: View<T, 2>,
+    own_v: View<T, 2>,
+    o: ViewMut<T, 2>,
+    #[comptime] share: Share,
+) {
+    let row = match share.policy {
+        Policy::Stationary => scalar(0),
+        Policy::Distributed => cube_id() * share.rows,
+    };
+    let q = q.at(row, 0).load_sized::<D2<M, D>>(open([(M, share.rows), (D, share.d_head)]));
+    // `n` tokens from the place `first + at` on; those above `mine` of them read as zero.
+    let load = |x: View<T, 2>, (first, mine): (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
+        let lengths = open([(ANY, n), (D, share.d_head)]);
+        x.at(first + at, 0).limit(Axis::<0>, mine - at).load_sized_or::<D2<ANY, D>>(lengths, 0.0)
+    };
+    let of_prefix = |tokens: (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
+        let (k, v) = (load(k, tokens, at, n), load(v, tokens, at, n));
+        let mut s: Tile<A, D2<M, ANY>> = dot(q, k.trans());
+        if tokens.1 < at + n {
+            let token = iota_sized::<i32, D2<M, ANY>>(Axis::<1>, open([(M, share.rows), (ANY, n)]));
+            s = select(token < tokens.1 - at, s, A::LOWEST);
+        }
+        Partial::<A, M, D>::of_tile(s, v)
+    };
+    let of_suffixes = |tokens: (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
+        let (k, v) = (load(own_k, tokens, at, n), load(own_v, tokens, at, n));
+        let s: Tile<A, D2<M, ANY>> = dot(q, k.trans());
+        let (from, to) = seers(share.branches, tokens, at, n);
+        let row = iota_sized::<i32, D2<M, ANY>>(Axis::<0>, open([(M, share.rows), (ANY, n)])) + row;
+        Partial::<A, M, D>::of_tile(select((row >= from.row()) & (row < to.row()), s, A::LOWEST), v)
+    };
+
+    let prefix = match share.policy {
+        Policy::Stationary => share.prefix.mine(),
+        // All of the prefix over the PEs of every cube.
+        Policy::Distributed => Split { sips: 1, cubes: 1, ..share.prefix }.part(scalar(0), pe_id()),
+    };
+    let of_pe = share.prefix_share();
+    let n = share.tile.min(of_pe);
+    let mut part = of_prefix(prefix, scalar(0), n);
+    if of_pe / n > 1 {
+        for t in 1..of_pe / n {
+            part = part.merge(of_prefix(prefix, t * n, n));
+        }
+    }
+    if of_pe % n > 0 {
+        part = part.merge(of_prefix(prefix, scalar(of_pe / n * n), of_pe % n));
+    }
+    let (suffixes, of_pe) = (share.suffix.mine(), share.suffix.share());
+    let n = share.tile.min(of_pe);
+    for t in 0..of_pe / n {
+        part = part.merge(of_suffixes(suffixes, t * n, n));
+    }
+    if of_pe % n > 0 {
+        part = part.merge(of_suffixes(suffixes, scalar(of_pe / n * n), of_pe % n));
+    }
+
+    let in_cube = chain_reduce(Group { pes: share.prefix.pes }, part);
+    if pe_id() == 0 {
+        match share.policy {
+            Policy::Stationary => {
+                let all = reduce_cubes(share.prefix.mesh(), in_cube);
+                if cube_id() == share.prefix.mesh().root() {
+                    o.at(0, 0).store(all.normalised());
+                }
+            }
+            Policy::Distributed => o.at(row, 0).store(in_cube.normalised()),
+        }
+    }
+}
+
+/// The rows that see each of `n` suffix tokens: from one up to, but without, another. None for a token that is not the PE's.
+#[device]
+fn seers(
+    b: Branches,
+    (first, mine): (Scalar<i32>, Scalar<i32>),
+    at: Scalar<i32>,
+    n: usize,
+) -> (Tile<i32, D1<ANY>>, Tile<i32, D1<ANY>>) {
+    let index = iota_sized::<i32, D1<ANY>>(Axis::<0>, [n]);
+    let token = index + (first + at);
+    let agent = token / b.suffix * b.of_agent();
+    // Query token t is at `suffix - tokens + t`: the rows of earlier ones do not see what comes after them.
+    let ahead = maximum(token % b.suffix - (b.suffix - b.tokens), 0) * b.heads;
+    (select(index < mine - at, agent + ahead, b.rows() as i32), agent + b.of_agent())
+}
+
+impl Share {
+    /// Tokens of the prefix that a PE goes through.
+    pub fn prefix_share(self) -> usize {
+        match self.policy {
+            Policy::Stationary => self.prefix.share(),
+            Policy::Distributed => self.prefix.tokens.div_ceil(self.prefix.pes),
+        }
+    }
+}
+
+/// f64, agent by agent and token by token over the prefix and what the token sees of its own; shares nothing with the kernel.
+/// q: `M x D`, scaled; k, v: the prefix; own: the suffixes.
+pub fn reference(
+    b: Branches,
+    q: ArrayView2<f64>,
+    [k, v]: [ArrayView2<f64>; 2],
+    own: [ArrayView2<f64>; 2],
+) -> Array2<f64> {
+    let mut o = Array2::zeros(q.dim());
+    for (i, mut out) in o.axis_chunks_iter_mut(Dim(0), b.heads).enumerate() {
+        let (agent, token) = (i / b.tokens, i % b.tokens);
+        let (from, seen) = (agent * b.suffix, b.suffix - b.tokens + token + 1);
+        let with_own = |x: ArrayView2<f64>, own: ArrayView2<f64>| {
+            let own = own.slice_move(s![from..from + seen, ..]);
+            concatenate(Dim(0), &[x, own]).unwrap_or_else(|_| Array2::zeros([0, 0]))
+        };
+        let (k, v) = (with_own(k, own[0]), with_own(v, own[1]));
+        out.assign(&crate::gqa_decode::reference(q.slice(s![i * b.heads..(i + 1) * b.heads, ..]), k.view(), v.view()));
+    }
+    o
+}
+
+/// q: a copy in each cube; prefix and suffixes: each PE's tokens in its own slice; o: where it is merged.
+pub fn placements(share: &Share) -> [Placement; 3] {
+    let cubes = share.prefix.all_cubes();
+    let kv = Placement::over_cubes(0, cubes).over_pes(&[(0, share.prefix.pes)]);
+    let o = match share.policy {
+        Policy::Stationary => Placement::at(share.prefix.mesh().root(), 0),
+        Policy::Distributed => Placement::over_cubes(0, cubes),
+    };
+    [Placement::replicated(), kv, o]
+}
+
+/// The launch of a plan on these tensors.
+pub fn launch<'a, T: Float + DotInto<A>, A: Float>(
+    plan: &Plan,
+    q: &'a Tensor<T, 2>,
+    [k, v]: [&'a Tensor<T, 2>; 2],
+    own: [&'a Tensor<T, 2>; 2],
+    o: &'a mut Tensor<T, 2>,
+) -> Launch<'a> {
+    let split = plan.share.prefix;
+    fan_out::<T, A, ANY, ANY>(q, k, v, own[0], own[1], o, plan.share)
+        .grid(Grid::cubes(split.cubes).pes(split.pes).sips(split.sips))
+}
