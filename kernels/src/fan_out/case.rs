@@ -9,6 +9,9 @@ use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Ru
 
 const POLICIES: [(&str, Policy); 2] = [("stationary", Policy::Stationary), ("distributed", Policy::Distributed)];
 
+/// Tokens of a tile on a GPU: keys and values of so many lie in registers and shared memory beside 64 rows.
+const GPU_TILE: usize = 64;
+
 const PARAMS: &[Param] = &[
     Param::one_of(
         "policy",
@@ -25,7 +28,7 @@ const PARAMS: &[Param] = &[
     Param::integer("pes", 0..=1 << 20, "8", "PEs of each cube: 1, 2, 4 or 8"),
     Param::integer("h-q", 0..=1 << 20, "8", "query heads of the KV head"),
     Param::integer("d-head", 0..=1 << 20, "128", "length of a head vector"),
-    Param::integer("tile", 0..=1 << 22, "0", "tokens of a tile (0: up to 1024, as many as fit)"),
+    Param::integer("tile", 0..=1 << 22, "0", "tokens of a tile (0: up to 1024, as many as fit; on a GPU 64)"),
     params::ELEM,
     params::ACC,
 ];
@@ -74,7 +77,10 @@ impl<T: Float + DotInto<A>, A: Float> FanCase<T, A> {
             sips: s.integer("sips")?,
             cubes: s.integer("cubes")?,
             pes: s.integer("pes")?,
-            tile: s.integer("tile")?,
+            tile: match (s.integer("tile")?, limits.arch) {
+                (0, Some(_)) => GPU_TILE,
+                (tile, _) => tile,
+            },
         };
         let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
         let [on_q, on_kv, on_o] = placements(&plan.share);
