@@ -9,6 +9,8 @@ use tilewright_core::tensor::AnyTensor;
 
 /// Numbers are told apart by this power of two at most: 16 bytes of the smallest element.
 const MAX_DIVISOR: u64 = 16;
+/// Lengths of rows that are known as they are: of heads, whose tiles are whole rows. All their places are constants then.
+const ROWS: [u64; 3] = [64, 128, 256];
 
 /// What is known of the arguments of every launch in the class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,8 +22,8 @@ enum OfArg {
     Integer { elem: ElemType, divisor: u64 },
     /// A float or truth value.
     Other,
-    /// The same of a tensor's lengths, and of its address.
-    View { divisors: Vec<u64>, aligned: u32 },
+    /// The same of a tensor's lengths, and of its address; and the length of its rows, if that is a usual one of heads.
+    View { divisors: Vec<u64>, row: Option<u64>, aligned: u32 },
 }
 
 impl Class {
@@ -46,7 +48,8 @@ impl OfArg {
     fn of(arg: &Arg<'_>) -> OfArg {
         let view = |t: &AnyTensor| {
             let divisors = t.dims.iter().map(|n| divisor(*n as u64)).collect();
-            OfArg::View { divisors, aligned: alignment(t) }
+            let row = t.dims.last().map(|n| *n as u64).filter(|n| t.dims.len() > 1 && ROWS.contains(n));
+            OfArg::View { divisors, row, aligned: alignment(t) }
         };
         match arg {
             Arg::Scalar(lit) => OfArg::scalar(*lit),
@@ -67,9 +70,11 @@ impl OfArg {
                 None => KnownArg::Nothing,
             },
             OfArg::Other => KnownArg::Nothing,
-            OfArg::View { divisors, .. } => {
+            OfArg::View { divisors, row, .. } => {
                 let fact = |d: &u64| Fact { lo: 0, hi: i128::from(i64::MAX), divisor: u128::from(*d) };
-                KnownArg::LenFacts(divisors.iter().map(fact).collect())
+                let mut lens: Vec<Fact> = divisors.iter().map(fact).collect();
+                lens.last_mut().zip(*row).into_iter().for_each(|(len, n)| *len = Fact::exact(i128::from(n)));
+                KnownArg::LenFacts(lens)
             }
         }
     }

@@ -40,15 +40,27 @@ impl Lower<'_> {
     }
     /// 64 bits.
     pub(super) fn view_len(&mut self, view: ValueId, axis: u32) -> Src {
+        if let Some(n) = self.options.known.len(self.m, view, axis) {
+            return Src::Imm(n as u64);
+        }
         let param = self.view_param(view);
         self.param(Ty::U64, Item::Len { param, axis }).into()
     }
-    /// Elements from one place to the next; 1 along the last axis of a row-major view.
+    /// Elements from one place to the next; 1 along the last axis of a row-major view, and a row's length along the one
+    /// before, where that is known.
     pub(super) fn view_stride(&mut self, view: ValueId, axis: u32, rank: u32) -> Src {
         if axis + 1 == rank {
             return Src::Imm(1);
+        }
+        if axis + 2 == rank
+            && let Some(n) = self.options.known.len(self.m, view, axis + 1).filter(|n| *n < SHORT)
+        {
+            return Src::Imm(n as u64);
         }
         let param = self.view_param(view);
         self.param(Ty::U64, Item::Stride { param, axis }).into()
     }
 }
+
+/// Elements of a row whose bytes 31 bits count, of any type: what 32-bit products multiply.
+const SHORT: i128 = 1 << 27;

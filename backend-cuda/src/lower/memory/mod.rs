@@ -19,7 +19,7 @@ pub(super) use early::issue_order;
 pub(super) use pack::Packing;
 pub(super) use turns::Around;
 pub(super) use width::vector;
-pub(super) use window::{Edge, Hoisted, Span, Window};
+pub(super) use window::{Edge, Hoisted, Span};
 
 use super::errors::Fault;
 use super::held::{Held, bits, held};
@@ -32,7 +32,7 @@ use tilewright_core::elem::ElemType;
 use tilewright_core::interp::RecordKind;
 use tilewright_core::ir::ops::{self, Access, Cache};
 use tilewright_core::ir::{Dims, OpId, ValueId};
-use window::Way;
+use window::{Way, Window};
 
 impl Lower<'_> {
     pub(super) fn load(&mut self, id: OpId, o: &ops::Load) -> Done {

@@ -21,11 +21,6 @@ pub(in crate::lower) enum Hoisted {
         param: u32,
         axis: u32,
     },
-    /// Whether so many bytes are a row of a view.
-    IsRow {
-        param: u32,
-        bytes: u64,
-    },
     /// A thread's coordinate.
     Coord {
         layout: RegLayout,
@@ -50,7 +45,6 @@ pub(in crate::lower) enum Hoisted {
 }
 
 /// An access in the terms of its tile.
-#[derive(Clone)]
 pub(in crate::lower) struct Window {
     /// Address of the thread's first element.
     base: Reg,
@@ -149,7 +143,7 @@ impl Lower<'_> {
                     self.body.tern(Tern::MadWide, Ty::S32, index, Src::Imm(bytes), base)
                 }
                 (Src::Reg(index), Src::Imm(1)) => self.body.bin(Bin::Add, Ty::S64, base, index),
-                (Src::Reg(index), Src::Imm(bytes)) => {
+                (Src::Reg(index), Src::Imm(bytes)) if bytes.is_power_of_two() => {
                     let by = self.body.bin(Bin::Shl, Ty::B64, index, Src::Imm(u64::from(bytes.trailing_zeros())));
                     self.body.bin(Bin::Add, Ty::S64, base, by)
                 }
@@ -222,18 +216,6 @@ impl Lower<'_> {
             };
         }
         base
-    }
-    /// Whether the rows of a tile follow each other without a gap, as those of a view do that is no wider than the tile, and
-    /// the window where they do: the places of all its elements are constants. `None`: it has no rows that this is of use for.
-    pub(in crate::lower) fn dense(&mut self, at: &Access, ty: Type, window: &Window) -> Option<(Reg, Window)> {
-        let (param, dims) = (self.view_param(at.view), ty.dims()?);
-        let [rows, columns] = *dims.as_slice() else { return None };
-        let Src::Reg(stride) = window.strides[0] else { return None };
-        (rows > 1).then_some(())?;
-        let bytes = u64::from(columns) * ty.elem().bytes();
-        let is_row =
-            self.hoisted(Hoisted::IsRow { param, bytes }, |cx| cx.body.setp(Cmp::Eq, Ty::U64, stride, Src::Imm(bytes)));
-        Some((is_row, Window { strides: vec![Src::Imm(bytes), window.strides[1]], ..window.clone() }))
     }
     /// The axes along which only the run knows what exists.
     fn edges(&mut self, id: OpId, at: &Access, ty: Type) -> Result<Vec<Edge>, Fault> {

@@ -2,10 +2,10 @@
 //! aligned for it. What lies outside the view is stored there as the load's fill.
 
 use super::super::errors::Fault;
-use super::super::memory::{Packing, Read, Window};
+use super::super::memory::{Packing, Read};
 use super::super::{Done, Lower};
 use super::{Format, Panels};
-use crate::layout::{RegLayout, sides};
+use crate::layout::sides;
 use crate::ptx::{CacheHint, Guard, Op as PtxOp, Reg, Space, Touch, Ty, Un};
 use tilewright_core::elem::Kind;
 use tilewright_core::interp::RecordKind;
@@ -39,20 +39,17 @@ impl Lower<'_> {
         // A copy is no store of a value that all hold: one thread makes it. Both ways that follow ask who.
         let holder = self.is_first_holder(&layout);
         let rest = self.unless_whole(&window);
-        let group = self.body.group();
+        let mut way = self.whole_way(&window, &layout);
+        let (mut spots, group) = (self.spots(panels, layout.thread_bases()), self.body.group());
         let touch = self.panel_touch(panels, group, true);
         let copied = Touch { lands: Some(self.body.open_copies()), ..touch };
-        let copies = Copies { panels, layout: &layout, each: width.aligned, bytes, holder, touch: copied };
-        match self.dense(&o.at, o.to.0, &window) {
-            None => self.copy_all(&copies, &window),
-            Some((is_dense, dense)) => {
-                let others = self.unless(is_dense, true);
-                self.copy_all(&copies, &dense);
-                self.rarely(others, |cx| {
-                    cx.copy_all(&copies, &window);
-                    Ok(())
-                })?;
-            }
+        for first in (0..layout.regs()).step_by(width.aligned) {
+            let from = self.address(&mut way, first);
+            let exists = self.exists(&way, first);
+            let exists = self.both(holder, exists);
+            let to = self.spot(&mut spots, layout.reg_coord(first));
+            let guard = exists.map(|pred| Guard { pred, negated: false });
+            self.body.touch(copied, guard, PtxOp::CopyAsync { to, from, bytes });
         }
         let Some(rest) = rest else { return Ok(()) };
         self.rarely(rest, |cx| {
@@ -98,20 +95,6 @@ impl Lower<'_> {
             cx.outside(id, RecordKind::LoadOutside, &o.at, o.to.0, &window.edges, &spans)
         })
     }
-    /// The copies of a tile all of which exists.
-    fn copy_all(&mut self, copies: &Copies<'_>, window: &Window) {
-        let Copies { panels, layout, each, bytes, holder, touch } = *copies;
-        let mut way = self.whole_way(window, layout);
-        let mut spots = self.spots(panels, layout.thread_bases());
-        for first in (0..layout.regs()).step_by(each) {
-            let from = self.address(&mut way, first);
-            let exists = self.exists(&way, first);
-            let exists = self.both(holder, exists);
-            let to = self.spot(&mut spots, layout.reg_coord(first));
-            let guard = exists.map(|pred| Guard { pred, negated: false });
-            self.body.touch(touch, guard, PtxOp::CopyAsync { to, from, bytes });
-        }
-    }
     /// A load of its own.
     pub(in crate::lower) fn load_alone(&mut self, id: OpId, o: &ops::Load) -> Result<Panels, Fault> {
         let format = self.place_of(id)?;
@@ -120,17 +103,4 @@ impl Lower<'_> {
         panels.copies = Some(self.commit());
         Ok(panels)
     }
-}
-
-/// What the copies of a tile have in common.
-#[derive(Clone, Copy)]
-struct Copies<'c> {
-    panels: &'c Panels,
-    layout: &'c RegLayout,
-    /// Elements of a copy, and its bytes.
-    each: usize,
-    bytes: u32,
-    /// The thread that makes it, of those that could.
-    holder: Option<Reg>,
-    touch: Touch,
 }

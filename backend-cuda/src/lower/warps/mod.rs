@@ -124,6 +124,9 @@ impl Lower<'_> {
         self.turn(o.body, rings.as_mut())?;
         self.await_all_copies();
         self.first_or_merged(id, o, (turn, first, wide), &state)?;
+        if let Some(rings) = rings.as_mut() {
+            self.end_private_turn(rings)?;
+        }
         self.leave_loop();
         let step = Src::Imm(u64::from(self.warps()));
         let left = self.body.bin(Bin::Sub, wide, turns.count, turn);
@@ -182,9 +185,7 @@ impl Lower<'_> {
             self.before_op(rings, op);
             self.body.loc = self.m.op(op).loc;
             self.op(op)?;
-            self.after_op(rings, op)?;
         }
-        self.end_private_turn(rings);
         Ok(())
     }
     fn has_turns(&mut self, id: OpId, ty: Ty, lo: Src, hi: Src) -> Done {

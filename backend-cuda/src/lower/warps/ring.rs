@@ -24,8 +24,6 @@ pub(super) struct Rings {
     more: Reg,
     /// The slots of this turn.
     slot: Reg,
-    /// Slots that this turn has filled again.
-    filled: u32,
 }
 
 /// One load's ring.
@@ -69,7 +67,7 @@ impl Lower<'_> {
         let turn = self.body.mov(super::bits(turns.ty), turn);
         let more = self.body.setp(Cmp::Lt, wide, turn, turns.count);
         let slot = self.body.mov(Ty::B32, Src::Imm(0));
-        let mut rings = Rings { ahead, loads, turns: *turns, turn, more, slot, filled: 0 };
+        let mut rings = Rings { ahead, loads, turns: *turns, turn, more, slot };
         // A loop: what was loaded before it, ptxas leaves before it.
         let again = self.body.label();
         self.body.emit(PtxOp::Label(again));
@@ -84,7 +82,6 @@ impl Lower<'_> {
         Ok(Some(rings))
     }
     pub(super) fn begin_private_turn(&mut self, rings: &mut Rings) {
-        rings.filled = 0;
         for load in &mut rings.loads {
             load.there = false;
             let bytes = Src::Imm(u64::from(load.place.format.bytes()));
@@ -101,29 +98,20 @@ impl Lower<'_> {
         let Some(at) = wanted else { return };
         // Groups are waited for in order: what comes before it is there, too.
         rings.loads[..=at].iter_mut().for_each(|load| load.there = true);
-        self.body.emit(PtxOp::CopyWait { keep: groups + rings.filled - at as u32 - 1, upto: 0 });
+        self.body.emit(PtxOp::CopyWait { keep: groups - at as u32 - 1, upto: 0 });
         self.body.emit(PtxOp::WarpSync);
     }
-    /// What was read for the last time makes room.
-    pub(super) fn after_op(&mut self, rings: &mut Rings, op: OpId) -> Result<(), Diagnostics> {
-        let is_last = |load: &Private| load.uses.last() == Some(&op);
-        if !rings.loads.iter().any(is_last) {
-            return Ok(());
-        }
+    /// What was read makes room for the tiles of the turn ahead.
+    pub(super) fn end_private_turn(&mut self, rings: &mut Rings) -> Result<(), Diagnostics> {
         self.body.emit(PtxOp::WarpSync);
         for at in 0..rings.loads.len() {
-            if rings.loads[at].uses.last() == Some(&op) {
-                let slot = rings.slot;
-                self.fill(rings, at, (slot, Ring::Turning))?;
-                rings.filled += 1;
-            }
+            let slot = rings.slot;
+            self.fill(rings, at, (slot, Ring::Turning))?;
         }
-        Ok(())
-    }
-    pub(super) fn end_private_turn(&mut self, rings: &mut Rings) {
         self.further(rings);
         self.next_slot(rings.slot, rings.ahead.stages);
         rings.loads.iter().for_each(|load| _ = self.ringed.remove(&load.load));
+        Ok(())
     }
 
     /// Copies a load's tile of the turn ahead, if there is one; a group of copies in any case, so that counting stays right.

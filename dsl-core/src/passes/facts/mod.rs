@@ -69,13 +69,13 @@ impl Known {
             KnownArg::Nothing | KnownArg::Scalar(_) | KnownArg::ScalarFact(_) | KnownArg::Lens(_) => None,
         }
     }
-    /// The length of a view along an axis: of the launch's tensor, or what the view's type fixes.
-    pub(super) fn len(&self, m: &Module, view: ValueId, axis: u32) -> Option<i128> {
+    /// The length of a view along an axis, if it is known: of the launch's tensor, or what the view's type fixes.
+    pub fn len(&self, m: &Module, view: ValueId, axis: u32) -> Option<i128> {
         let launch = match m.def(view) {
             Def::Param(i) => match self.args.get(i as usize) {
                 Some(KnownArg::Lens(lens)) => lens.get(axis as usize).map(|len| *len as i128),
-                Some(KnownArg::Nothing | KnownArg::Scalar(_) | KnownArg::ScalarFact(_) | KnownArg::LenFacts(_))
-                | None => None,
+                Some(KnownArg::LenFacts(facts)) => facts.get(axis as usize).and_then(|fact| fact.as_exact()),
+                Some(KnownArg::Nothing | KnownArg::Scalar(_) | KnownArg::ScalarFact(_)) | None => None,
             },
             Def::Const(_) | Def::Result(..) | Def::Arg(..) => None,
         };
