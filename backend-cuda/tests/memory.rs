@@ -521,3 +521,28 @@ fn a_combine_on_ptx_tells_of_no_division_by_zero() {
     assert_eq!((reference.errors.is_some(), emulated.errors.is_some()), (true, false));
     assert_eq!(difference(&reference.tensors[1], &emulated.tensors[1], 0), None);
 }
+
+/// Rows whose length the code knows, by the view's type or by the launch's class, at an index of either width.
+#[test]
+fn rows_of_a_known_length_are_found() {
+    for (len, fixed) in [(64, false), (128, false), (256, false), (96, true), (24, true)] {
+        let last = if fixed { len.to_string() } else { "?".to_string() };
+        for index in ["i32", "i64"] {
+            let tir = format!(
+                "kernel @rows(%x: view<?x{last}xf32>, %y: view_mut<?x{last}xf32>, %n: {index}) {{
+  for %i in 0..%n step 4 {{
+    %a = load %x[%i, 0] : tile<4x{len}xf32>
+    %b = add %a, %a : tile<4x{len}xf32>
+    store %y[%i, 0], %b
+  }}
+}}
+"
+            );
+            let elem = if index == "i32" { ElemType::I32 } else { ElemType::I64 };
+            let n = Value::Scalar(Literal::int(elem, 12).expect("small"));
+            let view = || Value::Tensor(some(ElemType::F32, &[12, len]));
+            let (reference, emulated) = both(&tir, Grid::cubes(1), 64, &[view(), view(), n]);
+            assert_eq!(difference(&reference[1], &emulated[1], 0), None, "{len}, {index}");
+        }
+    }
+}
