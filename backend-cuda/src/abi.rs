@@ -23,6 +23,8 @@ pub enum Item {
     Prints,
     /// The address of where programs meet, 8 bytes.
     Meeting,
+    /// The address of the queues in global memory, 8 bytes.
+    Mail,
     /// A number that no 32-bit value equals, 8 bytes; what `keep` compares with.
     Never,
 }
@@ -31,7 +33,7 @@ impl Item {
     pub const fn bytes(self) -> u32 {
         match self {
             Item::Pointer { .. } | Item::Len { .. } | Item::Stride { .. } => 8,
-            Item::Records | Item::Prints | Item::Meeting | Item::Never => 8,
+            Item::Records | Item::Prints | Item::Meeting | Item::Mail | Item::Never => 8,
             Item::Scalar { elem, .. } => elem.bytes() as u32,
             Item::NumPes => 4,
         }
@@ -75,6 +77,7 @@ impl Abi {
             Item::Records => "fault records".to_string(),
             Item::Prints => "print buffer".to_string(),
             Item::Meeting => "where programs meet".to_string(),
+            Item::Mail => "queues".to_string(),
             Item::Never => "what `keep` compares with".to_string(),
         };
         let fields: Vec<String> = self.fields.iter().map(|(_, item)| field(item)).collect();

@@ -4,9 +4,10 @@ use crate::abi::Abi;
 use crate::launch_errors::check_threads;
 use crate::layout::Layouts;
 use crate::lower::{self, Lowered, Move};
-use crate::outcome::Slot;
+use crate::outcome::{Slot, Stop};
 use crate::ptx::{Kernel, Printed};
 use crate::shared::Plan;
+use crate::talk::Talk;
 use crate::target::Target;
 use std::time::{Duration, Instant};
 use tilewright_core::diag::Diagnostics;
@@ -32,13 +33,15 @@ pub struct Options {
     pub aligned: Vec<u32>,
     /// `a * b + c` may round once, and f32 functions are those of the hardware (`docs/gpu-math.md`).
     pub fast_math: bool,
+    /// Of a kernel with messages; `None`: `Talk::DEFAULT`.
+    pub talk: Option<Talk>,
 }
 
 impl Options {
     /// Right for every launch.
     pub fn new(target: Target, threads: u32) -> Options {
-        let (in_place, aligned) = (Vec::new(), Vec::new());
-        Options { target, threads, known: Known::default(), in_place, aligned, fast_math: false }
+        let (in_place, aligned, known) = (Vec::new(), Vec::new(), Known::default());
+        Options { target, threads, known, in_place, aligned, fast_math: false, talk: None }
     }
 }
 
@@ -52,8 +55,10 @@ pub struct Compiled {
     pub slots: Vec<Slot>,
     /// The ops that print, as lines in the buffer number them.
     pub prints: Vec<OpId>,
-    /// The barriers between programs.
-    pub barriers: Vec<OpId>,
+    /// Where programs may end before their end, as they number them.
+    pub stops: Vec<Stop>,
+    /// Bytes of global memory that each program's queues take.
+    pub mail_bytes: u32,
     /// The loops whose step is looked at when a launch is made: it may be below 1 as far as the code knows.
     pub steps: Vec<OpId>,
     /// The optimised module: what locations and records refer to.
@@ -184,10 +189,11 @@ fn by_warps((took, module): (Duration, passes::Optimised), options: &Options) ->
     Ok(compiled)
 }
 fn lowered((took, module): (Duration, passes::Optimised), options: &Options) -> Result<Compiled, Diagnostics> {
-    let passes::Optimised { module, remarks, checks } = module;
+    let passes::Optimised { module, mut remarks, checks } = module;
     let start = Instant::now();
-    let Lowered { kernel, abi, slots, prints, barriers, steps, layouts, moves, plan } =
+    let Lowered { kernel, abi, slots, prints, stops, mail_bytes, steps, layouts, moves, plan, remarks: more } =
         lower::lower(&module, &checks, options)?;
+    remarks.extend(more);
     let lowered = Instant::now();
     let printed = kernel.print();
     let took = Took { passes: took, lowering: lowered - start, printing: lowered.elapsed() };
@@ -200,7 +206,8 @@ fn lowered((took, module): (Duration, passes::Optimised), options: &Options) -> 
         remarks,
         slots,
         prints,
-        barriers,
+        stops,
+        mail_bytes,
         steps,
         layouts,
         moves,

@@ -20,6 +20,9 @@ pub struct Emulator {
 /// Bytes that an emulated device has.
 const MEMORY: u64 = 4 << 30;
 
+/// SMs of a group that share memory with each other.
+const GROUP: u32 = 16;
+
 const FAULT: &str = "TW-E0660";
 
 pub const CODES: &[CodePage] = &[CodePage {
@@ -82,7 +85,11 @@ impl Device for Emulator {
         let kernel = &kernel.compiled.kernel;
         // An SM takes 1 KiB of its own for each CTA.
         let each_sm = (threads / kernel.threads).min(shared / (kernel.shared_bytes + 1024)).min(32);
-        Ok(sms * each_sm)
+        // A cluster lies within a group of SMs (PTX.md 10).
+        Ok(match kernel.cluster {
+            None => sms * each_sm,
+            Some(ctas) => sms / GROUP * (GROUP * each_sm / ctas) * ctas,
+        })
     }
     fn launch(&mut self, kernel: &Loaded, ctas: Ctas, params: &[u8]) -> Result<(), Diagnostics> {
         let told = |fault| told(&kernel.compiled, &fault);

@@ -1,7 +1,7 @@
 //! What a launch on a GPU asks of the launch: threads, programs, tensors with elements.
 
 use crate::compile::Compiled;
-use crate::outcome::meeting;
+use crate::outcome::{self, meeting};
 use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
@@ -86,8 +86,8 @@ pub const CODES: &[CodePage] = &[
         code: NOT_AT_ONCE,
         title: "programs that wait for each other are more than the GPU runs at once",
         page: "A program that waits at a barrier keeps its place on the GPU. Programs that have no place yet could then never \
-               begin, so a launch of a kernel with `barrier(Scope::Launch)`, or with `barrier(Scope::Cube)` and cubes of more than \
-               one PE, may have no more programs than run at the same time. How many do depends on the threads, the registers and \
+               begin, so a launch of a kernel with `barrier(Scope::Launch)`, with `barrier(Scope::Cube)` and cubes of more than one \
+               PE, or with messages through global memory (between cubes, or in cubes that are no clusters), may have no more programs than run at the same time. How many do depends on the threads, the registers and \
                the shared memory of each: fewer threads (`.threads(128)`) or smaller tiles make room for more.",
     },
 ];
@@ -114,8 +114,8 @@ pub(crate) fn programs(grid: Grid) -> Result<u32, Diagnostics> {
 pub(crate) fn gave_up(compiled: &Compiled) -> Diagnostics {
     let (m, d) =
         (&compiled.module, Diagnostic::new(GAVE_UP, "all programs came to a barrier, and none of them went on"));
-    let d = match compiled.barriers.first() {
-        Some(op) => d.at(m, m.op(*op).loc, "here, or at a later barrier"),
+    let d = match compiled.stops.first() {
+        Some(stop) => d.at(m, m.op(stop.op).loc, "here, or at a later barrier"),
         None => d,
     };
     d.note(meeting::NOTE).next("please report it, with the kernel and the GPU").into()
@@ -125,8 +125,9 @@ pub(crate) fn not_at_once(compiled: &Compiled, grid: Grid, most: u32) -> Diagnos
     let (m, threads) = (&compiled.module, compiled.kernel.threads);
     let message = format!("{grid} wait for each other, and the GPU runs {most} of these programs at once");
     let d = Diagnostic::new(NOT_AT_ONCE, message).note(format!("a program has {threads} threads"));
-    let d = match compiled.barriers.first() {
-        Some(op) => d.at(m, m.op(*op).loc, "they wait here"),
+    let waits = compiled.stops.iter().find(|stop| outcome::meets(m, stop, grid.pes));
+    let d = match waits.or(compiled.stops.first()) {
+        Some(stop) => d.at(m, m.op(stop.op).loc, "they wait here"),
         None => d,
     };
     d.next(format!("{most} programs or fewer, each with a larger share")).into()

@@ -3,7 +3,7 @@
 //! `layout`: which thread holds which element. `lower`: ops to instructions. `ptx`: instructions as data, and their
 //! text. `shared`: where buffers lie in shared memory, and the barriers between accesses. `abi.rs`: what a kernel gets at
 //! launch. `outcome`: what it leaves besides values. `target.rs`: GPUs. `launch`: a launch on a device. `driver`: NVIDIA's.
-//! `emulator.rs`: the CPU as one. `cache`: machine code on disk. Knows the core, and no other backend.
+//! `talk.rs`: what code with messages is made for. `emulator.rs`: the CPU as one. `cache`: machine code on disk. Knows the core, and no other backend.
 
 pub mod abi;
 pub mod cache;
@@ -20,9 +20,11 @@ pub mod target;
 
 mod compile;
 mod launch_errors;
+mod talk;
 
 pub use compile::{Compiled, Options, compile};
 pub use lower::NOT_LOWERED;
+pub use talk::Talk;
 pub use target::Target;
 
 use tilewright_core::diag::CodePage;

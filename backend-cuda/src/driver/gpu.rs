@@ -194,9 +194,7 @@ impl State {
     /// Machine code of a kernel for this GPU.
     fn assemble(&self, compiled: &Compiled) -> Result<Vec<u8>, Diagnostics> {
         self.context.link(&compiled.printed.text).or_else(|(fault, log)| match fault.kind() {
-            Kind::DriverTooOld => {
-                Err(errors::ptx_too_new(self.context.driver, compiled.kernel.target.ptx_version()).into())
-            }
+            Kind::DriverTooOld => Err(errors::ptx_too_new(self.context.driver, compiled.kernel.ptx_version()).into()),
             Kind::Ptx => Err(jit::refused(compiled, &fault, &log).into()),
             _ => self.told(Err(fault)),
         })
@@ -281,7 +279,13 @@ impl Device for Gpu {
         self.stream.read(at, bytes)
     }
     fn at_once(&mut self, kernel: &Loaded) -> Result<u32, Diagnostics> {
-        Ok(self.blocks_per_sm(kernel)? * self.properties().sms)
+        match kernel.0.compiled.kernel.cluster {
+            None => Ok(self.blocks_per_sm(kernel)? * self.properties().sms),
+            Some(ctas) => {
+                let shape = kernel.launched(Ctas::apart(ctas)).shape;
+                Ok(ctas * self.state.told(kernel.0.function.clusters_at_once(shape))?)
+            }
+        }
     }
     fn launch(&mut self, kernel: &Loaded, ctas: Ctas, params: &[u8]) -> Result<(), Diagnostics> {
         self.launch_on(&self.stream, kernel, ctas, params)

@@ -31,12 +31,14 @@ impl Bound {
     }
 }
 
-/// Where a kernel leaves what it has to say besides values, and where its programs meet; 0 where it does neither.
+/// Where a kernel leaves what it has to say besides values, where its programs meet, and where its queues lie; 0 where it has
+/// none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     pub records: Address,
     pub prints: Address,
     pub meeting: Address,
+    pub mail: Address,
 }
 
 /// The block; `None` if an argument is not what its parameter asks for, which a traced launch rules out.
@@ -53,6 +55,7 @@ pub fn bytes_of(abi: &Abi, args: &[Bound], grid: Grid, places: Places) -> Option
             Item::Records => places.records.0,
             Item::Prints => places.prints.0,
             Item::Meeting => places.meeting.0,
+            Item::Mail => places.mail.0,
             Item::Never => u64::MAX,
         };
         let (at, bytes) = (*offset as usize, item.bytes() as usize);

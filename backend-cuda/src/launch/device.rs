@@ -2,11 +2,10 @@
 //! with the same parameter block.
 
 use crate::compile::Compiled;
+use crate::outcome::{self, Stop};
 use crate::target::Target;
 use std::sync::Arc;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::ir::ops::Scope;
-use tilewright_core::ir::{Op, OpId};
 use tilewright_core::launch::Grid;
 
 /// A place in a device's memory.
@@ -28,12 +27,9 @@ impl Ctas {
     }
     /// Of a kernel in a grid of this many programs.
     pub fn of(compiled: &Compiled, grid: Grid, count: u32) -> Ctas {
-        let m = &compiled.module;
-        let meets = |op: &OpId| match &m.op(*op).op {
-            Op::Barrier(o) => o.scope == Scope::Launch || grid.pes > 1,
-            _ => false,
-        };
-        Ctas { count, together: count > 1 && compiled.barriers.iter().any(meets) }
+        let meets = |stop: &Stop| outcome::meets(&compiled.module, stop, grid.pes);
+        let waits = compiled.mail_bytes > 0 || compiled.stops.iter().any(meets);
+        Ctas { count, together: count > 1 && waits }
     }
 }
 

@@ -1,13 +1,13 @@
-//! The memory in which a kernel leaves what went wrong and what it printed, and in which its programs meet.
+//! The memory in which a kernel leaves what went wrong and what it printed, in which its programs meet, and in which queues lie.
 
 use super::args::Places;
 use super::device::{Address, Ctas, Device};
 use super::host::Outcome;
 use crate::compile::Compiled;
 use crate::launch_errors as errors;
-use crate::outcome::{Slot, meeting, prints, records_of};
+use crate::outcome::{self, Slot, meeting, prints, records_of};
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::interp::stall::{self, Scene};
+use tilewright_core::interp::stall::Scene;
 use tilewright_core::interp::{Printed, Record, RecordKind, record_fault};
 use tilewright_core::launch::Grid;
 
@@ -15,8 +15,9 @@ use tilewright_core::launch::Grid;
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
     pub places: Places,
-    /// Bytes where programs meet.
+    /// Bytes where programs meet, and of their queues.
     meeting: u64,
+    mail: u64,
 }
 
 impl Observed {
@@ -26,8 +27,9 @@ impl Observed {
     /// Out of memory.
     pub fn new<D: Device>(device: &mut D, compiled: &Compiled, ctas: Ctas) -> Result<Observed, Diagnostics> {
         let lines = if compiled.prints.is_empty() { 0 } else { 8 * (prints::COUNTERS + prints::ROOM) };
-        let meeting = if compiled.barriers.is_empty() { 0 } else { meeting::bytes(ctas.count) };
-        let mut observed = Observed { places: Places::default(), meeting };
+        let meeting = if compiled.stops.is_empty() { 0 } else { meeting::bytes(ctas.count) };
+        let mail = mail_bytes(compiled, ctas);
+        let mut observed = Observed { places: Places::default(), meeting, mail };
         let made = observed.alloc(device, records_bytes(compiled) as u64, lines).and_then(|()| {
             observed.clear_records(device, compiled)?;
             observed.clear_lines(device, compiled)?;
@@ -46,11 +48,12 @@ impl Observed {
         self.places.records = room(records)?;
         self.places.prints = room(lines)?;
         self.places.meeting = room(self.meeting)?;
+        self.places.mail = room(self.mail)?;
         Ok(())
     }
     /// Whether launches of so many CTAs have room.
-    pub fn fits(&self, ctas: Ctas) -> bool {
-        self.meeting == 0 || self.meeting >= meeting::bytes(ctas.count)
+    pub fn fits(&self, compiled: &Compiled, ctas: Ctas) -> bool {
+        (self.meeting == 0 || self.meeting >= meeting::bytes(ctas.count)) && self.mail >= mail_bytes(compiled, ctas)
     }
     /// What launches left since the last call.
     ///
@@ -72,8 +75,8 @@ impl Observed {
         Ok(out)
     }
     pub fn free<D: Device>(self, device: &mut D) {
-        let Places { records, prints, meeting } = self.places;
-        [records, prints, meeting].into_iter().filter(|at| at.0 != 0).for_each(|at| device.free(at));
+        let Places { records, prints, meeting, mail } = self.places;
+        [records, prints, meeting, mail].into_iter().filter(|at| at.0 != 0).for_each(|at| device.free(at));
     }
     fn records<D: Device>(&self, device: &mut D, compiled: &Compiled) -> Result<Vec<Record>, Diagnostics> {
         if compiled.slots.is_empty() {
@@ -122,8 +125,7 @@ impl Observed {
         let mut area = vec![0; self.meeting as usize];
         device.read(self.places.meeting, &mut area)?;
         self.clear_meeting(device)?;
-        let mut told = stall::report(scene, &meeting::waiting(scene.module, &compiled.barriers, &area));
-        told.0.iter_mut().for_each(|d| d.notes.push(meeting::NOTE.to_string()));
+        let told = outcome::told(scene, &compiled.stops, &area);
         Ok(if told.0.is_empty() { errors::gave_up(compiled) } else { told })
     }
     fn clear_records<D: Device>(&self, device: &mut D, compiled: &Compiled) -> Result<(), Diagnostics> {
@@ -139,6 +141,9 @@ impl Observed {
 
 fn zeros<D: Device>(device: &mut D, at: Address, bytes: u64) -> Result<(), Diagnostics> {
     if bytes == 0 { Ok(()) } else { device.write(at, &vec![0; bytes as usize]) }
+}
+fn mail_bytes(compiled: &Compiled, ctas: Ctas) -> u64 {
+    u64::from(compiled.mail_bytes) * u64::from(ctas.count)
 }
 fn records_bytes(compiled: &Compiled) -> usize {
     compiled.slots.len() * Slot::BYTES as usize

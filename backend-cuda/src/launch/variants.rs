@@ -6,6 +6,7 @@ use super::device::{Ctas, Device};
 use super::observed::Observed;
 use crate::compile::{Compiled, Options, compile};
 use crate::launch_errors as errors;
+use crate::talk::Talk;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -42,6 +43,7 @@ struct Key {
     class: Class,
     threads: u32,
     fast_math: bool,
+    talk: Option<Talk>,
     in_place: Vec<OpId>,
 }
 
@@ -153,7 +155,7 @@ impl<L> Variants<L> {
         ctas: Ctas,
     ) -> Result<Observed, Diagnostics> {
         match self.observed.get(&(Arc::as_ptr(compiled) as usize)) {
-            Some(observed) if observed.fits(ctas) => return Ok(*observed),
+            Some(observed) if observed.fits(compiled, ctas) => return Ok(*observed),
             Some(_) | None => self.forget(device, compiled),
         }
         let observed = Observed::new(device, compiled, ctas)?;
@@ -171,8 +173,8 @@ impl<L> Variants<L> {
         errors::check_threads(threads)?;
         check_args(&launch.module, &launch.args)?;
         let module = Arc::as_ptr(&launch.module) as usize;
-        let fast_math = launch.config.fast_math;
-        let mut key = Key { module, class: Class::of(launch), threads, fast_math, in_place: Vec::new() };
+        let (fast_math, talk) = (launch.config.fast_math, Talk::of(launch)?);
+        let mut key = Key { module, class: Class::of(launch), threads, fast_math, talk, in_place: Vec::new() };
         // The checks at launch refer to the optimised module, which is the same in every variant of a class.
         let first = self.variant(device, &launch.module, &key)?;
         key.in_place = first.compiled.fail_at(&Known::of(launch));
@@ -188,8 +190,8 @@ impl<L> Variants<L> {
             return Ok(variant.clone());
         }
         let (known, aligned, in_place) = (key.class.known(), key.class.aligned(), key.in_place.clone());
-        let (target, threads, fast_math) = (device.target(), key.threads, key.fast_math);
-        let options = Options { target, threads, known, in_place, aligned, fast_math };
+        let (target, threads, fast_math, talk) = (device.target(), key.threads, key.fast_math, key.talk);
+        let options = Options { target, threads, known, in_place, aligned, fast_math, talk };
         let compiled = Arc::new(compile(module, &options)?);
         let loaded = Arc::new(device.load(compiled.clone())?);
         let variant = Variant { module: module.clone(), compiled, loaded };

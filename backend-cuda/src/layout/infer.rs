@@ -4,8 +4,9 @@
 
 use super::product::{Product, products};
 use super::reg::RegLayout;
+use crate::talk::channel;
 use rustc_hash::FxHashMap;
-use tilewright_core::ir::ops::{self, Op};
+use tilewright_core::ir::ops::{self, Op, Port};
 use tilewright_core::ir::{Dims, Module, OpId, Type, ValueId};
 
 /// By value; `None` for scalars and views. What is made anew at each use has one too, for uses that ask for none.
@@ -129,8 +130,19 @@ struct Classes {
 impl Classes {
     fn of(m: &Module, ops: &[OpId]) -> Classes {
         let mut classes = Classes { parent: (0..m.num_values()).collect() };
+        // Both ends of a queue.
+        let mut messages: FxHashMap<(Port, Type), ValueId> = FxHashMap::default();
         for op in ops {
             let data = m.op(*op);
+            let message = match &data.op {
+                Op::Send(o) => Some((channel(o.port, true), o.value)),
+                Op::Recv(o) => Some((channel(o.port, false), data.results.first)),
+                _ => None,
+            };
+            if let Some((port, v)) = message {
+                let first = *messages.entry((port, m.ty(v))).or_insert(v);
+                classes.join(m, first, v);
+            }
             match &data.op {
                 Op::If(o) => {
                     let arms = m.region(o.then).yields.iter().zip(&m.region(o.other).yields);

@@ -6,52 +6,69 @@
 //! may meet there in the next launch (as in the grid barrier of PTX.md 10, with one word and one way instead of two).
 //!
 //! Who waits too long leaves word of where, and ends: the run is an error, never a hang.
+//!
+//! The programs of a cube that is a cluster meet at the cluster's own barrier, which waits for nobody who has ended.
 
 use super::{Done, Lower};
 use crate::abi::Item;
-use crate::outcome::meeting;
-use crate::ptx::{Addr, Atomic, Bin, CacheHint, Cmp, Guard, Op as PtxOp, Reg, Space, Special, Src, Tern, Ty};
+use crate::outcome::{Why, meeting};
+use crate::ptx::{Addr, Atomic, Bin, Cluster, Cmp, Guard, Op as PtxOp, Reg, Special, Src, Ty};
 use tilewright_core::ir::OpId;
 use tilewright_core::ir::ops::Scope;
 
 impl Lower<'_> {
     pub(super) fn barrier(&mut self, id: OpId, scope: Scope) -> Done {
-        let number = self.barriers.iter().position(|known| *known == id).unwrap_or(self.barriers.len());
-        if number == self.barriers.len() {
-            self.barriers.push(id);
+        if let (Scope::Cube, Some(_)) = (scope, self.cluster) {
+            // All threads come, each with what it has written.
+            self.body.emit(PtxOp::Cluster(Cluster::Arrive { release: true }));
+            self.body.emit(PtxOp::Cluster(Cluster::Wait));
+            return Ok(());
         }
+        let stop = self.stop(id, Why::Barrier);
         // What the CTA did before is published by its first thread.
         self.body.emit(PtxOp::Bar);
         let alone = match scope {
             Scope::Launch => None,
             Scope::Cube => Some(self.alone_in_cube()),
         };
-        let gave_up = self.body.setp(Cmp::Ne, Ty::U32, Src::Imm(0), Src::Imm(0));
         let met = self.unless_first_thread();
         if let Some(pred) = alone {
             self.body.emit_if(Guard { pred, negated: false }, PtxOp::Bra { to: met, uniform: false });
         }
         let (word, others) = self.meeting_point(scope);
+        let came = self.arrive(word, others);
+        self.await_flip(meeting::PATIENCE, word, came, stop);
+        self.body.emit(PtxOp::Label(met));
+        self.end_if_given_up();
+        Ok(())
+    }
+    /// The first thread comes to where all programs meet around their messages; what it finds there.
+    pub(super) fn come(&mut self) -> Reg {
+        let (word, others) = self.meeting_of_messages();
+        self.arrive(word, others)
+    }
+    /// Waits there until all have come.
+    pub(super) fn await_all(&mut self, patience: u64, came: Reg, stop: usize) {
+        let (word, _) = self.meeting_of_messages();
+        self.await_flip(patience, word, came, stop);
+    }
+    fn meeting_of_messages(&mut self) -> (Addr, Reg) {
+        let (word, others) = self.meeting_point(Scope::Launch);
+        (Addr { offset: meeting::AROUND_MESSAGES, ..word }, others)
+    }
+    fn arrive(&mut self, word: Addr, others: Reg) -> Reg {
         let found = self.body.fresh(Ty::U32);
         self.body.emit(PtxOp::AtomRelease { op: Atomic::Add, ty: Ty::U32, d: found, at: word, a: others.into() });
-        let since = self.body.clock();
-        let poll = self.body.label();
-        self.body.emit(PtxOp::Label(poll));
-        let now = self.body.fresh(Ty::U32);
-        self.body.emit(PtxOp::LdAcquire { ty: Ty::U32, d: now, at: word });
-        let changed = self.body.bin(Bin::Xor, Ty::B32, now, found);
-        let pred = self.body.setp(Cmp::Lt, Ty::S32, changed, Src::Imm(0));
-        self.body.emit_if(Guard { pred, negated: false }, PtxOp::Bra { to: met, uniform: false });
-        let clock = self.body.clock();
-        let waited = self.body.bin(Bin::Sub, Ty::U64, clock, since);
-        let pred = self.body.setp(Cmp::Lt, Ty::U64, waited, Src::Imm(meeting::PATIENCE));
-        self.body.emit_if(Guard { pred, negated: false }, PtxOp::Bra { to: poll, uniform: false });
-        self.give_up(number, gave_up);
-        self.body.emit(PtxOp::Label(met));
-        let pred = self.body.fresh(Ty::Pred);
-        self.body.emit(PtxOp::BarOr { d: pred, a: gave_up });
-        self.body.emit_if(Guard { pred, negated: false }, PtxOp::Ret);
-        Ok(())
+        found
+    }
+    /// Waits until the word's top bit is not what was found.
+    fn await_flip(&mut self, patience: u64, word: Addr, found: Reg, stop: usize) {
+        self.poll(patience, (stop, None), |cx| {
+            let now = cx.body.fresh(Ty::U32);
+            cx.body.emit(PtxOp::LdAcquire { ty: Ty::U32, d: now, at: word });
+            let changed = cx.body.bin(Bin::Xor, Ty::B32, now, found);
+            cx.body.setp(Cmp::Lt, Ty::S32, changed, Src::Imm(0))
+        });
     }
     fn alone_in_cube(&mut self) -> Reg {
         let pes = self.param(Ty::U32, Item::NumPes);
@@ -72,20 +89,5 @@ impl Lower<'_> {
         let is_first = self.body.setp(Cmp::Eq, Ty::U32, rank, Src::Imm(0));
         let rest = self.body.bin(Bin::Sub, Ty::U32, Src::Imm((1 << 31) + 1), all);
         (word, self.body.selp(Ty::U32, rest, Src::Imm(1), is_first))
-    }
-    /// A field of a program's line.
-    fn line(&mut self, program: Reg, field: i64) -> Addr {
-        let area = self.param(Ty::U64, Item::Meeting);
-        Addr::reg(self.body.tern(Tern::MadWide, Ty::U32, program, Src::Imm(meeting::LINE), area), field)
-    }
-    /// Tells that this program waits here in vain.
-    fn give_up(&mut self, number: usize, gave_up: Reg) {
-        let (area, program) = (self.param(Ty::U64, Item::Meeting), self.special(Special::CtaidX));
-        let (space, at) = (Space::Global, self.line(program, meeting::WAITS_AT));
-        let here = self.body.mov(Ty::B32, Src::Imm(number as u64 + 1));
-        self.body.emit(PtxOp::St { space, hint: CacheHint::default(), ty: Ty::B32, at, a: vec![here] });
-        let at = Addr::reg(area, meeting::GAVE_UP);
-        self.body.emit(PtxOp::Red { space, op: Atomic::Add, ty: Ty::U32, at, a: Src::Imm(1) });
-        self.body.emit(PtxOp::Setp { cmp: Cmp::Eq, ty: Ty::U32, d: gave_up, a: Src::Imm(0), b: Src::Imm(0) });
     }
 }

@@ -1,12 +1,15 @@
 //! What can go wrong when a module becomes PTX: one variant a fault, worded and coded here.
 
 use tilewright_core::diag::{CodePage, Diagnostic};
+use tilewright_core::ir::ops::Port;
 use tilewright_core::ir::{LocId, Module, OpId, Type};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The op has no instructions yet.
     NotLowered { mnemonic: &'static str },
+    /// A message to another SIP.
+    BetweenSips { port: Port },
     /// A tile takes more registers than a thread has.
     TileTooLarge { ty: Type, regs: usize, threads: u32 },
     /// What threads hand to each other does not fit shared memory; the largest part of it is this op's.
@@ -24,9 +27,9 @@ const SHARED_TOO_LARGE: &str = "TW-E0613";
 pub const CODES: &[CodePage] = &[
     CodePage {
         code: NOT_LOWERED,
-        title: "this op has no PTX yet",
-        page: "The kernel uses an op that the GPU backend cannot compile. It runs on the simulator and on the reference \
-               interpreter: `--target sim`, `--target reference`.",
+        title: "this op has no PTX",
+        page: "The kernel uses an op that the GPU backend cannot compile: a message to another SIP, as all programs of a launch run \
+               on one GPU. It runs on the simulator and on the reference interpreter: `--target sim`, `--target reference`.",
     },
     CodePage {
         code: TILE_TOO_LARGE,
@@ -61,6 +64,10 @@ impl Fault {
         match self {
             Fault::NotLowered { mnemonic } => at(NOT_LOWERED, format!("`{mnemonic}` has no PTX yet"))
                 .next("run the kernel with `--target sim` or `--target reference`"),
+            Fault::BetweenSips { port } => {
+                at(NOT_LOWERED, format!("`{port}` leads to another SIP, and a GPU has no link there"))
+                    .next("run the kernel with `--target sim` or `--target reference`")
+            }
             Fault::TileTooLarge { ty, regs, threads } => {
                 at(TILE_TOO_LARGE, format!("{ty} takes {regs} registers in each of {threads} threads"))
                     .note(format!("a thread has room for tiles of {MAX_TILE_REGS} registers"))

@@ -6,8 +6,8 @@
 //! by family in `arith.rs`, `divide.rs`, `bits.rs`, `compare.rs`, `cast.rs` and `fp8.rs`, `math`.
 //! `memory`: loads, stores, atomics. `dot`: products; `panels`: their operands in shared memory; `ring.rs`: loads that run
 //! ahead. `records.rs`: what went wrong. `observe.rs`: what a kernel shows. `reduce.rs`, `ordered.rs`, `shape.rs`.
-//! `control.rs`: branches and loops. `place.rs`: ids, lengths. `barrier.rs`: barriers between programs. `warps`: what each
-//! warp does by itself; `scope.rs`: whose threads run an op together.
+//! `control.rs`: branches and loops. `place.rs`: ids, lengths. `barrier.rs`: barriers between programs; `queue`: messages.
+//! `warps`: what each warp does by itself; `scope.rs`: whose threads run an op together.
 
 mod arith;
 mod barrier;
@@ -29,6 +29,7 @@ mod occupancy;
 mod ordered;
 mod panels;
 mod place;
+mod queue;
 mod records;
 mod reduce;
 mod ring;
@@ -43,18 +44,21 @@ pub(crate) use warps::refused;
 use crate::abi::{Abi, Item};
 use crate::compile::Options;
 use crate::layout::{Layouts, RegLayout, Swizzle};
-use crate::outcome::Slot;
-use crate::ptx::{Body, Kernel, Memory, Op as PtxOp, Reg, Special, Src, Touch, Ty};
+use crate::outcome::{Slot, Stop};
+use crate::ptx::{Body, Kernel, Memory, Reg, Special, Src, Touch, Ty};
 use crate::shared::{self, Plan};
+use crate::talk::Talk;
 use errors::Fault;
 use held::Held;
 use memory::{Around, Hoisted};
 use panels::{Panels, Uses};
+use queue::Queues;
 use reduce::Fold;
 use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::family;
 use tilewright_core::ir::{Def, Effects, LocId, Module, Op, OpId, RegionId, Type, ValueId, ops};
+use tilewright_core::passes::Remark;
 use tilewright_core::passes::bounds::{Checks, Placement, Prover};
 use warps::Teams;
 
@@ -101,8 +105,11 @@ struct Lower<'m> {
     prints: Vec<OpId>,
     /// The loops whose step may be below 1 as far as is known.
     steps: Vec<OpId>,
-    /// The barriers between programs, as who gives up at one numbers them.
-    barriers: Vec<OpId>,
+    /// CTAs of a cluster, if the kernel runs in clusters.
+    cluster: Option<u32>,
+    queues: Queues,
+    /// Where programs end before their end, as they number them.
+    stops: Vec<Stop>,
     /// The op that is being lowered.
     current: OpId,
     moves: Vec<Move>,
@@ -126,11 +133,13 @@ pub struct Lowered {
     pub abi: Abi,
     pub slots: Vec<Slot>,
     pub prints: Vec<OpId>,
-    pub barriers: Vec<OpId>,
+    pub stops: Vec<Stop>,
+    pub mail_bytes: u32,
     pub steps: Vec<OpId>,
     pub layouts: Layouts,
     pub moves: Vec<Move>,
     pub plan: Plan,
+    pub remarks: Vec<Remark>,
 }
 
 /// What lowering an op gives.
@@ -147,20 +156,43 @@ pub fn lower(m: &Module, checks: &Checks, options: &Options) -> Result<Lowered, 
             stages = stages.max(range.stages.unwrap_or(1));
         }
     });
-    // Fewer turns ahead where other tiles need the room.
-    stages = stages.min(MOST_STAGES);
+    let (talk, stages) = (options.talk.unwrap_or(Talk::DEFAULT), stages.min(MOST_STAGES));
+    let cluster = Queues::cluster(m, talk, options.target);
+    let mut room = Room { stages, depth: talk.depth, cluster, last: false };
     loop {
-        let lowered = lower_with(m, checks, options, stages)?;
-        if lowered.plan.bytes <= options.target.shared_bytes() || stages <= 1 {
+        room.last = room.stages <= 1 && room.cluster.is_none();
+        let mut lowered = lower_with(m, checks, options, room)?;
+        if lowered.plan.bytes <= options.target.shared_bytes() || room.last {
+            lowered.remarks.extend(queue::remark(m, cluster, room.cluster, (talk.depth, room.depth)));
             return Ok(lowered);
         }
-        stages -= 1;
+        // Fewer places for messages, then fewer turns ahead, where other tiles need the room; then no messages there.
+        if room.cluster.is_some() && room.depth > talk.least {
+            room.depth -= 1;
+        } else if room.stages > 1 {
+            room.stages -= 1;
+        } else {
+            room = Room { stages, depth: talk.depth, cluster: None, last: false };
+        }
     }
 }
 /// Slots of a ring: more hide nothing more.
 const MOST_STAGES: u32 = 8;
 
-fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) -> Result<Lowered, Diagnostics> {
+/// What may take shared memory for speed.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Slots of a ring.
+    stages: u32,
+    /// Slots of a queue.
+    depth: u32,
+    /// CTAs of a cluster, whose messages go through shared memory.
+    cluster: Option<u32>,
+    /// With less it does not work.
+    last: bool,
+}
+
+fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Result<Lowered, Diagnostics> {
     let prover = Prover::new(m, &options.known);
     let vector = |op: OpId| memory::vector(m, &prover, &options.aligned, op);
     let (Teams { layouts, uses }, others) = warps::teams(m, options.threads, &vector);
@@ -181,7 +213,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         others,
         on_their_way: Vec::new(),
         ringed: FxHashMap::default(),
-        most_stages,
+        most_stages: room.stages,
         checked,
         body: Body::default(),
         abi: Abi::default(),
@@ -199,14 +231,17 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         combining: false,
         slots: Vec::new(),
         prints: Vec::new(),
-        barriers: Vec::new(),
+        cluster: room.cluster,
+        queues: Queues::default(),
+        stops: Vec::new(),
         steps: Vec::new(),
     };
+    cx.start_queues(room.depth);
     cx.region(m.body)?;
-    cx.body.emit(PtxOp::Ret);
+    cx.end_kernel();
     cx.body.close();
     let plan = shared::plan(&cx.body);
-    if plan.bytes > options.target.shared_bytes() && most_stages <= 1 {
+    if plan.bytes > options.target.shared_bytes() && room.last {
         return Err(cx.shared_too_large(&plan));
     }
     shared::place_barriers(&mut cx.body, &plan);
@@ -216,14 +251,16 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, most_stages: u32) 
         target: options.target,
         param_bytes: cx.abi.bytes(),
         threads: options.threads,
+        cluster: cx.cluster,
         min_ctas_per_sm,
         shared_bytes: plan.bytes,
         offsets: plan.offsets.clone(),
-        body: cx.body,
+        body: std::mem::take(&mut cx.body),
     };
-    let Lower { abi, slots, prints, barriers, steps, layouts, others, moves, .. } = cx;
+    let mail_bytes = cx.mail_bytes();
+    let Lower { abi, slots, prints, stops, steps, layouts, others, moves, .. } = cx;
     let layouts = layouts.with(&others.layouts, &warps::made_by_warps(m));
-    Ok(Lowered { kernel, abi, slots, prints, barriers, steps, layouts, moves, plan })
+    Ok(Lowered { kernel, abi, slots, prints, stops, mail_bytes, steps, layouts, moves, plan, remarks: Vec::new() })
 }
 
 /// By parameter: whether some op writes it.
@@ -243,6 +280,7 @@ impl Lower<'_> {
     fn region(&mut self, r: RegionId) -> Result<(), Diagnostics> {
         for op in self.in_issue_order(r) {
             self.body.loc = self.m.op(op).loc;
+            self.meet_before(r, op);
             self.op(op)?;
         }
         Ok(())
@@ -303,7 +341,8 @@ impl Lower<'_> {
             Op::Dot(o) => self.dot(id, o),
             Op::Barrier(o) => self.barrier(id, o.scope),
 
-            Op::Send(_) | Op::Recv(_) => Err(Fault::NotLowered { mnemonic: data.op.mnemonic() }),
+            Op::Send(o) => self.send(id, o),
+            Op::Recv(o) => self.recv(id, o),
         };
         done.map_err(|fault| fault.diagnostic(m, id).into())
     }

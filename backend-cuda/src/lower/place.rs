@@ -10,7 +10,12 @@ impl Lower<'_> {
         let reg = match &self.m.op(id).op {
             Op::ProgramId(_) => self.special(Special::CtaidX),
             Op::NumPrograms(_) => self.special(Special::NctaidX),
-            Op::NumPes(_) => self.param(Ty::U32, Item::NumPes),
+            Op::NumPes(_) => {
+                let pes = self.num_pes();
+                self.set_scalar(id, pes);
+                return Ok(());
+            }
+            Op::PeId(_) if self.cluster.is_some() => self.special(Special::ClusterRank),
             Op::PeId(_) => self.by_pes(Special::CtaidX, Bin::Rem),
             Op::CubeId(_) => self.by_pes(Special::CtaidX, Bin::Div),
             _ => self.by_pes(Special::NctaidX, Bin::Div),
@@ -19,8 +24,15 @@ impl Lower<'_> {
         Ok(())
     }
     fn by_pes(&mut self, what: Special, op: Bin) -> Reg {
-        let (what, pes) = (self.special(what), self.param(Ty::U32, Item::NumPes));
+        let (what, pes) = (self.special(what), self.num_pes());
         self.body.bin(op, Ty::U32, what, pes)
+    }
+    /// PEs of a cube: code for clusters is for one number of them.
+    fn num_pes(&mut self) -> Src {
+        match self.cluster {
+            Some(pes) => Src::Imm(u64::from(pes)),
+            None => self.param(Ty::U32, Item::NumPes).into(),
+        }
     }
     /// The launch refuses views whose length does not fit.
     pub(super) fn len(&mut self, id: OpId, o: &ops::Len) -> Done {

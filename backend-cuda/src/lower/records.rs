@@ -136,7 +136,7 @@ impl Lower<'_> {
             cx.body.emit(PtxOp::Unpack { ty: Ty::B64, d: halves.to_vec(), a: wide });
             cx.first(&slot, &halves, skip);
             cx.body.emit(PtxOp::Label(skip));
-            cx.body.emit(PtxOp::Ret);
+            cx.end_program(None);
             Ok(())
         })
     }

@@ -258,7 +258,7 @@ impl Lower<'_> {
         out
     }
     /// These bits of the thread's number, moved together.
-    fn gathered_bits(&mut self, mask: u32) -> Reg {
+    pub(super) fn gathered_bits(&mut self, mask: u32) -> Reg {
         let tid = self.special(Special::TidX);
         let mut sum: Option<Reg> = None;
         for (to, from) in (0..32).filter(|bit| mask >> bit & 1 == 1).enumerate() {

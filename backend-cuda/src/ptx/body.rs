@@ -81,6 +81,8 @@ pub struct Body {
     rare: Vec<Line>,
     /// Bytes and alignment of each buffer.
     buffers: Vec<(u32, u32)>,
+    /// Those that are in use from beginning to end, whatever touches them.
+    kept: Vec<Buffer>,
     regs: [u32; 4],
     labels: u32,
     groups: u32,
@@ -97,6 +99,7 @@ impl Default for Body {
             entry: Vec::new(),
             rare: Vec::new(),
             buffers: Vec::new(),
+            kept: Vec::new(),
             regs: [0; 4],
             labels: 0,
             groups: 0,
@@ -190,6 +193,15 @@ impl Body {
     pub fn buffer(&mut self, bytes: u32, align: u32) -> Buffer {
         self.buffers.push((bytes, align));
         Buffer(self.buffers.len() as u32 - 1)
+    }
+    /// One that others than this CTA's threads write, so that it is in use all the time.
+    pub fn kept_buffer(&mut self, bytes: u32, align: u32) -> Buffer {
+        let buffer = self.buffer(bytes, align);
+        self.kept.push(buffer);
+        buffer
+    }
+    pub fn kept_buffers(&self) -> &[Buffer] {
+        &self.kept
     }
     /// Bytes and alignment of each buffer, by its number.
     pub fn buffers(&self) -> &[(u32, u32)] {

@@ -1,6 +1,7 @@
 //! PTX instructions: one variant a form. Each says its text in `print.rs`; new forms are a variant and an arm there.
 
 use super::body::Buffer;
+use super::cluster::Cluster;
 use super::ty::{Reg, Ty};
 
 /// A register, or the bits of an immediate.
@@ -128,7 +129,7 @@ names! {
 names! {
     /// Read-only registers of a thread.
     Special {
-        TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x", Clock = "%clock64",
+        TidX = "%tid.x", CtaidX = "%ctaid.x", NctaidX = "%nctaid.x", Clock = "%clock64", ClusterRank = "%cluster_ctarank",
     }
 }
 
@@ -295,6 +296,14 @@ pub enum Op {
         d: Reg,
         at: Addr,
     },
+    /// A store to global memory that publishes to the device what this thread and, by a barrier before, its CTA has done.
+    StRelease {
+        ty: Ty,
+        at: Addr,
+        a: Reg,
+    },
+    /// Between the CTAs of a cluster.
+    Cluster(Cluster),
     /// An L2 policy that drops lines first.
     EvictFirst {
         d: Reg,

@@ -226,6 +226,7 @@ fn is_integer(op: &Op) -> bool {
         Op::Cvt { to, from, .. } => !float(*to) && !float(*from),
         Op::Mov { .. } | Op::Selp { .. } | Op::Lop3 { .. } | Op::Bfe { .. } | Op::Bfi { .. } => true,
         Op::Pack { .. } | Op::Unpack { .. } | Op::EvictFirst { .. } | Op::BufferBase { .. } => true,
+        Op::Cluster(op) => op.is_integer(),
         _ => false,
     }
 }
@@ -265,6 +266,8 @@ fn each_reg(op: &Op, f: &mut dyn FnMut(Reg, bool)) {
         Op::Atom { d, at, a, b, .. } => all(&[*d], &[*a, b.unwrap_or(Src::Imm(0))], Some(at)),
         Op::AtomRelease { d, at, a, .. } => all(&[*d], &[*a], Some(at)),
         Op::LdAcquire { d, at, .. } => all(&[*d], &[], Some(at)),
+        Op::StRelease { at, a, .. } => all(&[], &regs(&[*a]), Some(at)),
+        Op::Cluster(op) => op.each_reg(f),
         Op::BarOr { d, a } => all(&[*d], &regs(&[*a]), None),
         Op::Shfl { d, a, b, .. } => all(&[*d], &[(*a).into(), *b], None),
         Op::Mma { d, a, b, c, .. } => {

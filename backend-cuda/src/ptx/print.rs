@@ -16,6 +16,8 @@ pub struct Kernel {
     /// Of the parameter block.
     pub param_bytes: u32,
     pub threads: u32,
+    /// CTAs of a cluster, if the kernel runs in clusters.
+    pub cluster: Option<u32>,
     /// CTAs that have to fit an SM at once. Without it, ptxas saves registers at the cost of loads in flight (PTX.md 2).
     pub min_ctas_per_sm: u32,
     /// Dynamic shared memory.
@@ -38,9 +40,14 @@ const PARAMS: &str = "args";
 const SHARED: &str = "tiles";
 
 impl Kernel {
+    /// The lowest that has what the kernel is made of: `st.async` came with 8.1.
+    pub fn ptx_version(&self) -> (u32, u32) {
+        let version = self.target.ptx_version();
+        if self.cluster.is_some() { version.max((8, 1)) } else { version }
+    }
     pub fn print(&self) -> Printed {
         let mut out = String::new();
-        let (major, minor) = self.target.ptx_version();
+        let (major, minor) = self.ptx_version();
         let _ = writeln!(out, ".version {major}.{minor}\n.target {}\n.address_size 64\n", self.target.name());
         if self.shared_bytes > 0 {
             let _ = writeln!(out, ".extern .shared .align 1024 .b8 {SHARED}[];\n");
@@ -48,7 +55,11 @@ impl Kernel {
         // A block of no bytes is not allowed.
         let bytes = self.param_bytes.max(8);
         let _ = writeln!(out, ".visible .entry {}(.param .align 8 .b8 {PARAMS}[{bytes}])", self.name);
-        let _ = writeln!(out, ".reqntid {}, 1, 1\n.minnctapersm {}\n{{", self.threads, self.min_ctas_per_sm);
+        let _ = writeln!(out, ".reqntid {}, 1, 1\n.minnctapersm {}", self.threads, self.min_ctas_per_sm);
+        if let Some(ctas) = self.cluster {
+            let _ = writeln!(out, ".explicitcluster\n.reqnctapercluster {ctas}, 1, 1");
+        }
+        out.push_str("{\n");
         for class in Class::ALL.into_iter().filter(|class| self.body.count(*class) > 0) {
             let _ = writeln!(out, "    .reg .{} {}<{}>;", class.declared(), class.prefix(), self.body.count(class));
         }
@@ -150,6 +161,8 @@ fn op(out: &mut String, op: &Op, offsets: &[u32]) -> std::fmt::Result {
             write!(out, "atom.release.gpu.global.{}.{ty} {d}, {}, {}", op.text(), addr(*at), src(*ty, *a))
         }
         Op::LdAcquire { ty, d, at } => write!(out, "ld.acquire.gpu.global.{ty} {d}, {}", addr(*at)),
+        Op::StRelease { ty, at, a } => write!(out, "st.release.gpu.global.{ty} {}, {a}", addr(*at)),
+        Op::Cluster(op) => out.write_str(&op.text()),
         Op::EvictFirst { d } => write!(out, "createpolicy.fractional.L2::evict_first.b64 {d}, 1.0"),
         Op::Shfl { mode, d, a, b, clamp } => {
             write!(out, "shfl.sync.{}.b32 {d}, {a}, {}, {clamp:#x}, -1", mode.text(), src(Ty::B32, *b))
@@ -193,7 +206,7 @@ fn src(ty: Ty, a: Src) -> String {
         (Src::Imm(bits), _) => bits.to_string(),
     }
 }
-fn vector(regs: &[super::Reg]) -> String {
+pub(super) fn vector(regs: &[super::Reg]) -> String {
     match regs {
         [one] => one.to_string(),
         _ => braced(regs),
@@ -202,7 +215,7 @@ fn vector(regs: &[super::Reg]) -> String {
 fn braced(regs: &[super::Reg]) -> String {
     format!("{{{}}}", regs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
 }
-fn addr(at: Addr) -> String {
+pub(super) fn addr(at: Addr) -> String {
     let base = match at.base {
         Base::Reg(r) => r.to_string(),
         Base::Params => PARAMS.to_string(),

@@ -9,7 +9,7 @@
 //! nothing changes. Barriers are only ever added, so this ends.
 
 use super::plan::Plan;
-use crate::ptx::{Blocks, Body, Inst, Line, Memory, Op, Ring, Touch};
+use crate::ptx::{Blocks, Body, Cluster, Inst, Line, Memory, Op, Ring, Touch};
 
 /// Accesses since the last barrier, by the instruction that made them.
 type Pending = Vec<(usize, Touch)>;
@@ -61,7 +61,8 @@ fn walk(
             Op::Join => before[at] = true,
             _ => {}
         }
-        let ordered = before[at] || matches!(lines[at].inst.op, Op::Bar | Op::BarOr { .. } | Op::WarpSync);
+        let ordered = before[at]
+            || matches!(lines[at].inst.op, Op::Bar | Op::BarOr { .. } | Op::WarpSync | Op::Cluster(Cluster::Wait));
         if ordered {
             // A barrier of a warp orders what the warp did by itself.
             pending.retain(|(from, p)| p.lands.is_some() || (by_warp && !lines[*from].by_warp));

@@ -12,7 +12,8 @@ pub fn places(body: &Body) -> Vec<usize> {
             Op::Bra { to, .. } => {
                 first_branch.entry(to).or_insert(at);
             }
-            Op::Ret => end = end.min(at),
+            // A guarded one leaves the middle of a kernel.
+            Op::Ret if line.inst.guard.is_none() => end = end.min(at),
             _ => {}
         }
     }

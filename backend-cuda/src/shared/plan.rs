@@ -57,6 +57,7 @@ pub fn plan(body: &Body) -> Plan {
             *range = Some((first.min(at), last.max(at)));
         }
     }
+    body.kept_buffers().iter().for_each(|buffer| life[buffer.0 as usize] = Some((0, usize::MAX)));
     // While warps go on by themselves, no one knows how far each of them is.
     for (from, to) in by_warps {
         for (first, last) in life.iter_mut().flatten().filter(|(first, last)| *first < to && from < *last) {

@@ -2,10 +2,26 @@
 
 use super::{Addressing, Form, Plan, Problem, launch, placements, reference};
 use crate::attention::params;
+use crate::config::Configs;
 use crate::to_f64;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
 use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+
+/// What the kernel is specialised to.
+#[derive(Clone, Copy, Debug)]
+struct Config {
+    /// Elements of the keys of a tile at most.
+    elems: usize,
+}
+
+/// AHBM's tiles are the published ones: as long as asked for, or as its composites stream. GPUs hold keys and values of a
+/// tile in shared memory.
+const CONFIGS: Configs<Config> = Configs {
+    ahbm: Config { elems: usize::MAX },
+    sm_80: Config { elems: 128 * 128 },
+    sm_90a: Config { elems: 128 * 128 },
+};
 
 const PARAMS: &[Param] = &[
     Param::one_of(
@@ -82,7 +98,8 @@ impl<T: Float + DotInto<A>, A: Float> LongCase<T, A> {
         };
         let addressing =
             s.pick("addressing", &[("sharded", Addressing::Sharded), ("published", Addressing::Published)])?;
-        let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
+        let (_, config) = CONFIGS.on(limits);
+        let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?.in_tiles_of(config.elems / problem.d_head);
         let [on_q, on_k, on_v, on_o] = placements(&plan, addressing);
         let (rows, tokens) = ([problem.rows, problem.d_head], [problem.s_kv, problem.d_head]);
         // The launcher scales q by 1 / sqrt(d) and rounds once; the reference starts from what was rounded.

@@ -35,6 +35,15 @@ pub struct Plan {
     pub sizes: Sizes,
 }
 
+impl Plan {
+    /// The same in tiles of so many tokens at most, and one at least.
+    pub fn in_tiles_of(mut self, tokens: usize) -> Plan {
+        let tokens = tokens.max(1);
+        (self.sizes.first, self.sizes.step) = (self.sizes.first.min(tokens), self.sizes.step.min(tokens));
+        self
+    }
+}
+
 impl Problem {
     /// Checks the launch contract. A composite takes all tokens of a PE, or as many as have room for their scores.
     ///

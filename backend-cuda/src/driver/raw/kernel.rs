@@ -71,6 +71,24 @@ pub struct Shape {
     pub together: bool,
 }
 
+impl Shape {
+    /// `attributes`: so many, which live as long as the result is used.
+    fn config(self, stream: sys::CUstream, attributes: *mut sys::CUlaunchAttribute, count: u32) -> sys::CUlaunchConfig {
+        sys::CUlaunchConfig {
+            gridDimX: self.blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: self.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: self.shared_bytes,
+            hStream: stream,
+            attrs: attributes,
+            numAttrs: count,
+        }
+    }
+}
+
 /// A kernel of a loaded module.
 #[derive(Debug)]
 pub struct Function {
@@ -136,6 +154,15 @@ impl Function {
         let asked = unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.raw, threads, shared) };
         check("cuOccupancyMaxActiveBlocksPerMultiprocessor", asked).map(|()| blocks as u32)
     }
+    /// Clusters of the size that the kernel says that fit the GPU at once.
+    pub fn clusters_at_once(&self, shape: Shape) -> Result<u32> {
+        self.context.enter()?;
+        let mut clusters = 0;
+        let config = shape.config(ptr::null_mut(), ptr::null_mut(), 0);
+        // SAFETY: the function lives; the driver reads `config` during the call and writes one number.
+        let asked = unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, self.raw, &config) };
+        check("cuOccupancyMaxActiveClusters", asked).map(|()| clusters as u32)
+    }
     /// Queues a launch. The driver copies `params`, the kernel's parameter block.
     pub fn launch(&self, stream: &Stream, shape: Shape, params: &[u8]) -> Result<()> {
         // A kernel without parameters has a block of 8 bytes all the same: PTX has no empty one.
@@ -157,18 +184,8 @@ impl Function {
             pad: [0; 4],
             value: sys::CUlaunchAttributeValue { cooperative: 1 },
         };
-        let config = sys::CUlaunchConfig {
-            gridDimX: shape.blocks,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: shape.threads,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: shape.shared_bytes,
-            hStream: stream.raw(),
-            attrs: if shape.together { &raw mut together } else { ptr::null_mut() },
-            numAttrs: u32::from(shape.together),
-        };
+        let attributes = if shape.together { &raw mut together } else { ptr::null_mut() };
+        let config = shape.config(stream.raw(), attributes, u32::from(shape.together));
         let mut block = [params.as_ptr().cast_mut().cast::<c_void>()];
         // SAFETY: function, stream and the attribute live; the kernel has one parameter, of which the driver copies no more than was checked.
         let queued = unsafe { sys::cuLaunchKernelEx(&config, self.raw, block.as_mut_ptr(), ptr::null_mut()) };

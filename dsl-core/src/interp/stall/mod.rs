@@ -33,7 +33,7 @@ pub enum WaitsFor {
         from: usize,
         /// Messages taken from this queue so far.
         received: u64,
-        /// Where the last of them was sent.
+        /// Where the last of them was sent, if that is known.
         last_send: Option<OpId>,
     },
     /// Space in a full queue.
@@ -42,7 +42,7 @@ pub enum WaitsFor {
         to: usize,
         /// Messages in the queue.
         queued: u64,
-        /// Messages taken from this queue so far, the last of them here.
+        /// Messages taken from this queue so far, the last of them here, if that is known.
         received: u64,
         last_recv: Option<OpId>,
     },

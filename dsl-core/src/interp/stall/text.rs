@@ -142,6 +142,7 @@ fn unmatched(scene: Scene<'_>, group: &[&Waiting]) -> Diagnostic {
             let sent = plural(received, "message", "messages");
             let d = match last_send {
                 Some(send) => scene.at(d, send, format!("{other} ended after {sent}, the last sent here")),
+                None if received > 0 => d.note(format!("{other} {have} ended after {sent}")),
                 None => d.note(format!("{other} {have} ended and sent nothing to this port")),
             };
             d.next("make both ends agree on the number of messages")
@@ -153,6 +154,7 @@ fn unmatched(scene: Scene<'_>, group: &[&Waiting]) -> Diagnostic {
             let got = plural(received, "message", "messages");
             let d = match last_recv {
                 Some(recv) => scene.at(d, recv, format!("{other} ended after {got}, the last received here")),
+                None if received > 0 => d.note(format!("{other} {have} ended after {got}")),
                 None => d.note(format!("{other} {have} ended and received nothing from this port")),
             };
             d.next("receive as many messages as are sent")

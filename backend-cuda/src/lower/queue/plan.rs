@@ -1,0 +1,162 @@
+//! The queues of a kernel: where messages lie with their receiver, and which word tells of what. A place of the plan means
+//! the same in every program, so that each knows where to write at the other end.
+
+use super::wire::Wire;
+use crate::talk::channel;
+use rustc_hash::FxHashMap;
+use tilewright_core::ir::ops::Port;
+use tilewright_core::ir::{Module, Op, OpId, RegionId, Type};
+
+/// The queues that go one way: through a cluster's shared memory, or through global memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// Queues by the port that their receiver names, peers last, by rank.
+    pub boxes: Vec<InBox>,
+    /// The ports that messages are sent to, peers last, by rank.
+    pub targets: Vec<Port>,
+    /// How each kind of message lies in its slot.
+    wires: FxHashMap<(Port, Type), Wire>,
+}
+
+/// The slots of a queue, with its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct InBox {
+    pub port: Port,
+    pub slots: u32,
+    pub slot_bytes: u32,
+    /// A slot may take more than one message: who sends waits until the last one has been read.
+    pub reused: bool,
+}
+
+impl InBox {
+    pub fn bytes(&self) -> u32 {
+        self.slots * self.slot_bytes
+    }
+}
+
+/// Messages start where the widest access can.
+const ALIGNED: u32 = 16;
+
+impl Plan {
+    /// Of the queues whose ports are `taken`, of so many slots; `wire`: how the messages of an op lie.
+    pub fn of(
+        m: &Module,
+        depth: u32,
+        taken: &dyn Fn(Port) -> bool,
+        wire: &mut dyn FnMut(OpId) -> Option<Wire>,
+    ) -> Plan {
+        let messages = messages(m);
+        let taken: Vec<&Message> = messages.iter().filter(|message| taken(message.port)).collect();
+        let mut plan = Plan::default();
+        // Who receives decides, so receives come first.
+        for message in taken.iter().filter(|message| !message.sends).chain(taken.iter().filter(|m| m.sends)) {
+            let key = (channel(message.port, message.sends), message.ty);
+            if !plan.wires.contains_key(&key)
+                && let Some(wire) = wire(message.op)
+            {
+                plan.wires.insert(key, wire);
+            }
+        }
+        let mut ports: Vec<Port> = taken
+            .iter()
+            // A peer that only sends has a box where it is received.
+            .filter(|message| !message.sends || !matches!(message.port, Port::Peer(_)))
+            .map(|message| if message.sends { channel(message.port, true) } else { message.port })
+            .collect();
+        ports.sort_unstable();
+        ports.dedup();
+        plan.boxes = ports.into_iter().map(|port| plan.in_box(port, depth, &taken)).collect();
+        plan.targets = taken.iter().filter(|message| message.sends).map(|message| message.port).collect();
+        plan.targets.sort_unstable();
+        plan.targets.dedup();
+        plan
+    }
+    fn in_box(&self, port: Port, depth: u32, messages: &[&Message]) -> InBox {
+        let of = channel(port, false);
+        let bytes = self.wires.iter().filter(|((port, _), _)| *port == of).map(|(_, wire)| wire.bytes()).max();
+        // By the port that is sent to: how many messages a program can send there.
+        let mut sent: FxHashMap<Port, Option<u32>> = FxHashMap::default();
+        for message in messages.iter().filter(|message| message.sends && channel(message.port, true) == of) {
+            let count = sent.entry(message.port).or_insert(Some(0));
+            *count = count.filter(|_| !message.repeated).map(|n| n + 1);
+        }
+        let most = sent.values().copied().try_fold(1, |most, n| n.map(|n: u32| n.max(most)));
+        let slots = most.map_or(depth, |most| most.min(depth));
+        let slot_bytes = bytes.unwrap_or(0).next_multiple_of(ALIGNED);
+        InBox { port, slots, slot_bytes, reused: most.is_none_or(|most| most > slots) }
+    }
+    pub fn wire(&self, port: Port, sends: bool, ty: Type) -> Option<&Wire> {
+        self.wires.get(&(channel(port, sends), ty))
+    }
+    /// The box where a message sent to `port` arrives; of peers the first one.
+    pub fn to(&self, port: Port) -> Option<usize> {
+        let of = channel(port, true);
+        self.boxes.iter().position(|b| channel(b.port, false) == of)
+    }
+    pub fn from(&self, port: Port) -> Option<usize> {
+        self.boxes.iter().position(|b| b.port == port)
+    }
+    pub fn target(&self, port: Port) -> Option<usize> {
+        self.targets.iter().position(|target| *target == port)
+    }
+    /// The bytes of the messages that are sent to a port, without repetition.
+    pub fn message_bytes(&self, port: Port) -> Vec<u32> {
+        let of = channel(port, true);
+        let mut bytes: Vec<u32> =
+            self.wires.iter().filter(|((port, _), _)| *port == of).map(|(_, wire)| wire.bytes()).collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        bytes
+    }
+    /// The target that leads to the box of `port`; of peers the first one.
+    pub fn target_of(&self, port: Port) -> Option<usize> {
+        let of = channel(port, false);
+        self.targets.iter().position(|target| channel(*target, true) == of)
+    }
+    /// The ranks of peers that messages come from, or go to.
+    pub fn peers(&self, sends: bool) -> Vec<u32> {
+        let rank = |port: Port| match port {
+            Port::Peer(rank) => Some(rank),
+            Port::Pe(_) | Port::Cube(_) | Port::Sip(_) => None,
+        };
+        match sends {
+            true => self.targets.iter().filter_map(|port| rank(*port)).collect(),
+            false => self.boxes.iter().filter_map(|b| rank(b.port)).collect(),
+        }
+    }
+    /// Every port that is named here, to send or to receive.
+    pub fn ports(&self) -> Vec<Port> {
+        let mut ports: Vec<Port> = self.targets.iter().copied().chain(self.boxes.iter().map(|b| b.port)).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+}
+
+/// A `send` or a `recv`.
+struct Message {
+    op: OpId,
+    port: Port,
+    sends: bool,
+    ty: Type,
+    /// It stands in a loop.
+    repeated: bool,
+}
+
+fn messages(m: &Module) -> Vec<Message> {
+    let mut out = Vec::new();
+    gather(m, m.body, false, &mut out);
+    out
+}
+fn gather(m: &Module, region: RegionId, repeated: bool, out: &mut Vec<Message>) {
+    for &op in &m.region(region).ops {
+        let data = &m.op(op).op;
+        match data {
+            Op::Send(o) => out.push(Message { op, port: o.port, sends: true, ty: m.ty(o.value), repeated }),
+            Op::Recv(o) => out.push(Message { op, port: o.port, sends: false, ty: o.to.0, repeated }),
+            _ => {}
+        }
+        let repeated = repeated || matches!(data, Op::For(_) | Op::While(_));
+        data.each_region(&mut |r| gather(m, r, repeated, out));
+    }
+}
