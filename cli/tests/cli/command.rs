@@ -428,6 +428,14 @@ fn verify_counts_what_it_skipped() {
     assert!(run.out.contains("on cuda: TW-E06"), "{}", run.out);
 }
 #[test]
+fn verify_skips_what_a_gpu_cannot_run_and_counts_it() {
+    let sips = "long_decode:form=primitive,acc=f32,sips=2,cubes=1,s-kv=300,h-q=7,tile=64";
+    let run = tilewright(&format!("verify vector_add:elem=f32,n=5000 {sips} --target ptx-emu --quiet"));
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.contains("1 agree, 0 disagree, 0 failed, 1 skipped\n"), "{}", run.out);
+    assert!(run.out.contains("skipped 1 on ptx-emu: TW-E0610 `sip."), "{}", run.out);
+}
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let (code, err) = support::closed_pipe("explain --list");
     assert_eq!((code, err.as_str()), (0, ""));

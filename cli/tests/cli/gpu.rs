@@ -59,7 +59,7 @@ fn a_file_is_compiled_for_any_launch() {
 }
 
 /// By kernel: instances that the emulator runs in seconds, where the listed ones are larger.
-const SMALL: [&str; 12] = [
+const SMALL: [&str; 15] = [
     "gqa_decode:mode=A1,s-kv=2048,elem=f16,acc=f32",
     "gqa_decode:mode=A2,s-kv=1024,elem=bf16,acc=f32",
     "gqa_decode:mode=A4,s-kv=512,elem=f16,acc=f16",
@@ -72,6 +72,9 @@ const SMALL: [&str; 12] = [
     "long_decode:form=composite,acc=f32,cubes=7,s-kv=1000,h-q=7",
     "long_decode:form=composite_extended,elem=bf16,acc=f32,cubes=12,s-kv=2000",
     "long_decode:form=primitive,acc=f16,cubes=16,s-kv=100,h-q=1,d-head=64",
+    "fan_out:policy=stationary,acc=f32,agents=3,t-q=2,suffix=5,s-kv=1000,cubes=7,h-q=3,d-head=64,tile=32",
+    "fan_out:policy=distributed,elem=bf16,acc=f32,agents=6,t-q=3,suffix=7,s-kv=700,cubes=3,pes=4,h-q=2,tile=64",
+    "fan_out:policy=stationary,acc=f16,agents=4,s-kv=600,cubes=2",
 ];
 
 #[test]
@@ -99,7 +102,7 @@ fn every_kernel_agrees_with_f64_on_the_emulator_for_each_architecture() {
         let of = |kernel: &'static str| {
             rows.iter().filter(move |row| row["instance"].as_str().is_some_and(|name| name.starts_with(kernel)))
         };
-        for kernel in kernels.into_iter().chain(["gqa_decode", "gqa_prefill", "long_decode"]) {
+        for kernel in kernels.into_iter().chain(["gqa_decode", "gqa_prefill", "long_decode", "fan_out"]) {
             assert!(of(kernel).count() > 2, "{kernel}");
         }
         for row in rows {
