@@ -75,6 +75,22 @@ pub fn channel(port: Port, sends: bool) -> Port {
     }
 }
 
+/// The types of a channel's messages, in the order of the ops. A message says its place here where data may mix them up.
+pub fn kinds(m: &Module, of: Port) -> Vec<Type> {
+    let mut kinds = Vec::new();
+    m.each_op(&mut |op| {
+        let (port, ty) = match &m.op(op).op {
+            Op::Send(o) => (channel(o.port, true), m.ty(o.value)),
+            Op::Recv(o) => (channel(o.port, false), o.to.0),
+            _ => return,
+        };
+        if port == of && !kinds.contains(&ty) {
+            kinds.push(ty);
+        }
+    });
+    kinds
+}
+
 /// One message of each receive.
 fn bytes(m: &Module) -> u64 {
     let mut bytes = 0;

@@ -3,6 +3,8 @@
 
 #[macro_use]
 mod common;
+#[path = "common/ptxas.rs"]
+mod ptxas;
 
 use common::{Ran, Value, bind, difference, parse, some, tensor, tensors};
 use insta::assert_snapshot;
@@ -408,6 +410,36 @@ fn a_message_to_another_sip_is_refused() {
     ");
 }
 
+#[test]
+fn ptxas_takes_what_is_emitted_for_messages() {
+    let (tiles, pes) = (some(ElemType::I32, &[64 * 16]), Grid::cubes(2).pes(8));
+    let tile = || Value::Tensor(tiles.clone());
+    let cases = [
+        (ring(8), vec![Value::Scalar(3i32.into()), tile(), tile()]),
+        (MIXED.to_string(), vec![tile(), tile()]),
+        (UNEVEN.to_string(), vec![tile(), tile()]),
+        (BY_DATA.to_string(), vec![tile(), tile()]),
+        (ping_pong(64, "cube"), vec![Value::Scalar(3i32.into()), floats(), floats()]),
+    ];
+    for target in Target::ALL {
+        let text = |(tir, args): &(String, Vec<Value>)| {
+            let grid = if tir.contains("cube.east") { Grid::cubes(2) } else { pes };
+            let how = How { grid, threads: 64, depth: 3 };
+            let mut args = args.clone();
+            let made = compile_for(&ready(tir, how, &mut args), target).unwrap_or_else(|e| panic!("{e}"));
+            made.printed.text
+        };
+        match ptxas::assemble(target, &cases.iter().map(text).collect::<Vec<_>>()) {
+            ptxas::Assembled::Right => {}
+            ptxas::Assembled::Skipped(why) => common::skipped(&why),
+            ptxas::Assembled::Wrong(said) => panic!("{said}"),
+        }
+    }
+}
+fn floats() -> Value {
+    Value::Tensor(some(ElemType::F32, &[64]))
+}
+
 /// `%x[0]` messages are sent East, `%x[1]` of them received there.
 const UNEVEN: &str = "kernel @uneven(%x: view<?xi32>, %y: view_mut<?xi32>) {
   %me = pe_id : i32
@@ -495,6 +527,61 @@ fn a_port_off_the_mesh_that_data_leads_to_ends_its_program_with_the_interpreters
     for (target, schedule) in TARGETS.iter().flat_map(|target| schedules().map(move |s| (*target, s))) {
         let ran = on(&mut emulator(target, schedule), tir, how, &args);
         assert_eq!(ran.errors.unwrap_or_default().to_string(), wanted);
+    }
+}
+
+/// A tile and a number go East, as often as data says, in an order that data says.
+const MIXED: &str = "kernel @mixed(%x: view<?xi32>, %y: view_mut<?xi32>) {
+  %me = pe_id : i32
+  %n = load %x[0] : i32
+  %zero = cmp eq %me, 0:i32 : i1
+  %at = add %me, 1 : i32
+  %start = load %x[%at] : i32
+  %t = splat %start : tile<40xi32>
+  %sum = for %i in 0..%n carry (%s = %t) {
+    %1 = add %i, %start : i32
+    %2 = rem %1, 2 : i32
+    %odd = cmp eq %2, 1:i32 : i1
+    %next = if %zero {
+      if %odd {
+        send pe.east, %s
+      } else {
+        send pe.east, %1
+      }
+      yield %s
+    } else {
+      %got = if %odd {
+        %g = recv pe.west : tile<40xi32>
+        %a = add %s, %g : tile<40xi32>
+        yield %a
+      } else {
+        %h = recv pe.west : i32
+        %ht = splat %h : tile<40xi32>
+        %b = add %s, %ht : tile<40xi32>
+        yield %b
+      }
+      yield %got
+    }
+    yield %next
+  }
+  store %y[0], %sum
+}
+";
+
+#[test]
+fn messages_of_several_types_arrive_in_turn_and_one_of_another_type_than_expected_is_told() {
+    let tir = MIXED.replace("  store %y[0], %sum\n", "  %row = mul %me, 40 : i32\n  store %y[%row], %sum\n");
+    let view = || Value::Tensor(some(ElemType::I32, &[80]));
+    for depth in [1, 2, 3] {
+        let how = How { grid: Grid::cubes(1).pes(2), threads: 64, depth };
+        same(&tir, how, &[numbers(&[7, 4, 4]), view()]);
+        let args = [numbers(&[7, 4, 5]), view()];
+        let wanted = interpreted(&tir, how, &args).errors.unwrap_or_default().to_string();
+        assert!(wanted.starts_with("error[TW-E0312]: recv expects"), "{wanted}");
+        for (target, schedule) in TARGETS.iter().flat_map(|target| schedules().map(move |s| (*target, s))) {
+            let ran = on(&mut emulator(target, schedule), &tir, how, &args);
+            assert_eq!(ran.errors.unwrap_or_default().to_string(), wanted, "{target}, {schedule:?}");
+        }
     }
 }
 

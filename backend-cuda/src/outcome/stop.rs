@@ -2,8 +2,9 @@
 //! the words of the interpreter.
 
 use super::meeting;
+use crate::talk::{channel, kinds};
 use std::collections::BTreeMap;
-use tilewright_core::diag::Diagnostics;
+use tilewright_core::diag::{Diagnostic, Diagnostics};
 use tilewright_core::interp::stall::{self, Leftover, Scene, Waiting, WaitsFor};
 use tilewright_core::interp::{Halt, Mesh, NoLink, halted};
 use tilewright_core::ir::ops::{Port, Scope};
@@ -28,9 +29,12 @@ pub enum Why {
     Link(NoLink),
     /// Who is at the other end receives nothing from here.
     Unread,
+    /// The next message is of another type.
+    Kind,
 }
 
-/// A program that ended, and how many messages had gone through the port by then, or are unread.
+/// A program that ended, and how many messages had gone through the port by then, or are unread, or of which kind the
+/// next is.
 struct Ended {
     program: usize,
     stop: Stop,
@@ -46,6 +50,7 @@ pub fn told(scene: Scene<'_>, stops: &[Stop], area: &[u8]) -> Diagnostics {
         match stop.why {
             Why::Link(why) => links.entry((stop.op, why == NoLink::ToItself)).or_default().push(*program),
             Why::Unread => left.extend(unread(scene, *program, stop.op, *messages)),
+            Why::Kind => out.0.extend(other_kind(scene, *program, stop.op, *messages)),
             Why::Barrier | Why::Message | Why::Space { .. } => {}
         }
     }
@@ -101,6 +106,18 @@ fn unread(scene: Scene<'_>, program: usize, op: OpId, count: u64) -> Option<Left
     let Op::Send(o) = &scene.module.op(op).op else { return None };
     let (to, back) = Mesh::default().link(scene.grid, program, o.port).ok()?;
     Some(Leftover { from: program, to, count, send: op, last_recv: only(scene.module, back, false) })
+}
+fn other_kind(scene: Scene<'_>, program: usize, op: OpId, kind: u64) -> Option<Diagnostic> {
+    let m = scene.module;
+    let Op::Recv(o) = &m.op(op).op else { return None };
+    let (from, back) = Mesh::default().link(scene.grid, program, o.port).ok()?;
+    let sent = *kinds(m, channel(o.port, false)).get(kind as usize)?;
+    let mut send = None;
+    m.each_op(&mut |op| match &m.op(op).op {
+        Op::Send(o) if o.port == back && m.ty(o.value) == sent => send = send.or(Some(op)),
+        _ => {}
+    });
+    Some(halted(scene, op, &Halt::MessageType { sent, send: send?, from }, &[program]))
 }
 /// The op that sends to a port, or receives from it, if there is one alone: then it is where the last message went through.
 fn only(m: &Module, port: Port, sends: bool) -> Option<OpId> {

@@ -24,6 +24,8 @@ pub enum Cluster {
     Expect { at: Addr, bytes: u32 },
     /// The same at another CTA's.
     Ask { at: Addr, bytes: Src },
+    /// So many bytes are counted there as if they had come.
+    Fill { at: Addr, bytes: u32 },
     /// One arrival at another CTA's mbarrier.
     Tell { at: Addr },
     /// A store into another CTA.
@@ -55,6 +57,9 @@ impl Cluster {
             }
             Cluster::Ask { at, bytes } => {
                 format!("mbarrier.arrive.expect_tx.shared::cluster.b64 _, {}, {}", addr(*at), number(*bytes))
+            }
+            Cluster::Fill { at, bytes } => {
+                format!("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 {}, {bytes}", addr(*at))
             }
             Cluster::Put { at, a } => format!("st.shared::cluster.u32 {}, {a}", addr(*at)),
             Cluster::Tell { at } => format!("mbarrier.arrive.shared::cluster.b64 _, {}", addr(*at)),
@@ -89,7 +94,10 @@ impl Cluster {
                 read.push(*a);
                 at.push(*of);
             }
-            Cluster::Init { at: of } | Cluster::Expect { at: of, .. } | Cluster::Tell { at: of } => at.push(*of),
+            Cluster::Init { at: of }
+            | Cluster::Expect { at: of, .. }
+            | Cluster::Fill { at: of, .. }
+            | Cluster::Tell { at: of } => at.push(*of),
             Cluster::InitFence | Cluster::Arrive { .. } | Cluster::Wait => {}
         }
         read.extend(at.iter().filter_map(|at| match at.base {

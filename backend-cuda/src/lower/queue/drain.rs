@@ -93,16 +93,8 @@ impl Lower<'_> {
         let Some(end) = near.ends.get(&port) else { return };
         let place = near.as_source.filter(|_| matches!(port, Port::Peer(_))).map(|(place, _)| place);
         let fulls = self.there(*end, place, MBARRIER * to.slots);
-        let sizes = near.sizes.as_ref().zip(near.plan.target(port)).map(|(sizes, target)| sizes[target]);
-        let one_size = near.plan.message_bytes(port).first().copied().unwrap_or(0);
+        let bytes = Src::Imm(near.plan.counted_bytes(port, true).into());
         self.each_slot(next, sent, to.slots, |cx, slot, _| {
-            let bytes = match sizes {
-                Some(sizes) => {
-                    let at = cx.in_slot(near.own, slot, WORD, sizes);
-                    cx.count_here(at).into()
-                }
-                None => Src::Imm(one_size.into()),
-            };
             let at = cx.in_slot(fulls, slot, MBARRIER, full);
             cx.body.emit(PtxOp::Cluster(Cluster::Ask { at, bytes }));
         });

@@ -7,6 +7,7 @@
 use super::super::errors::Fault;
 use super::super::{Done, Lower};
 use super::link::Link;
+use super::near::behind;
 use super::plan::{InBox, Plan};
 use crate::abi::Item;
 use crate::outcome::{Why, meeting};
@@ -156,6 +157,12 @@ impl Lower<'_> {
                 None => self.body.emit(store),
             }
         }
+        if let Some((kind, at)) = far.plan.kind(o.port, true, self.m.ty(o.value)).zip(to.kind_at) {
+            let (pred, kind) = (self.is_first_thread(), self.body.mov(Ty::B32, Src::Imm(kind.into())));
+            let (space, hint, at) = (Space::Global, CacheHint::default(), behind(message, at));
+            let store = PtxOp::St { space, hint, ty: Ty::B32, at, a: vec![kind] };
+            self.body.emit_if(Guard { pred, negated: false }, store);
+        }
         self.one_more(count, to.slots);
         // What the block has written is published by its first thread.
         self.body.emit(PtxOp::Bar);
@@ -177,6 +184,9 @@ impl Lower<'_> {
         self.await_count(behind(here, SENT), count, (stop, before));
         let words = self.room_for_words(wire);
         let message = self.far_slot(here, slot, of.slot_bytes);
+        if let Some((kind, at)) = far.plan.kind(o.port, false, o.to.0).zip(of.kind_at) {
+            self.expect_kind(id, kind, Space::Global, behind(message, at));
+        }
         for (at, d) in self.pieces(wire, message, &words, Tern::MadWide) {
             self.body.emit(PtxOp::Ld { space: Space::Global, hint: CacheHint::default(), ty: Ty::B32, d, at });
         }
@@ -188,6 +198,8 @@ impl Lower<'_> {
     }
     /// What data leaves in queues is told, once all have come to their end.
     pub(super) fn drain_far(&mut self, far: &Far) {
+        // What is asked for may be written over: all threads have read what they read.
+        self.body.emit(PtxOp::Bar);
         let skip = self.unless_first_thread();
         for (b, at) in far.plan.boxes.iter().zip(&far.boxes) {
             let count = self.messages(b.port, false);
@@ -265,8 +277,4 @@ impl Lower<'_> {
         let store = PtxOp::StRelease { ty: Ty::U32, at, a: count };
         self.body.emit_if(Guard { pred, negated: false }, store);
     }
-}
-
-fn behind(at: Addr, bytes: u32) -> Addr {
-    Addr { offset: at.offset + i64::from(bytes), ..at }
 }

@@ -82,13 +82,14 @@ impl Lower<'_> {
         let clustered = self.cluster.is_some();
         let is_near = |port: Port| clustered && matches!(port, Port::Pe(_) | Port::Peer(_));
         let is_far = |port: Port| !is_near(port) && !matches!(port, Port::Sip(_));
-        self.queues.drains = !self.talk().proved;
+        let by_data = !self.talk().proved;
+        self.queues.drains = by_data;
         self.queues.needs_others = vec![false; m.num_ops()];
         self.queues.first_message = needs_others(m, m.body, &mut self.queues.needs_others);
         if clustered {
-            self.start_near(Plan::of(m, depth, &is_near, &mut wire), self.queues.drains);
+            self.start_near(Plan::of(m, (depth, by_data), &is_near, &mut wire), by_data);
         }
-        let far = Plan::of(m, self.talk().depth, &is_far, &mut wire);
+        let far = Plan::of(m, (self.talk().depth, by_data), &is_far, &mut wire);
         if !far.ports().is_empty() {
             self.start_far(far);
         }

@@ -8,7 +8,7 @@ use super::link::Link;
 use super::plan::{InBox, Plan};
 use super::wire::Wire;
 use crate::outcome::Why;
-use crate::ptx::{Addr, Base, Bin, CacheHint, Cluster, Guard, Op as PtxOp, Place, Reg, Space, Src, Tern, Ty};
+use crate::ptx::{Addr, Base, Bin, CacheHint, Cluster, Cmp, Guard, Op as PtxOp, Place, Reg, Space, Src, Tern, Ty};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tilewright_core::interp::NoLink;
@@ -34,8 +34,6 @@ pub(super) struct Near {
     /// What is told at the end (`drain.rs`): by box, how many messages were sent here; by target, how many were asked for there.
     pub sent_at: u32,
     pub asked_at: u32,
-    /// By target and slot, the bytes of the last message, where a port has messages of several sizes.
-    pub sizes: Option<Vec<u32>>,
     /// This CTA's queues.
     pub own: Reg,
     pub ends: FxHashMap<Port, End>,
@@ -62,15 +60,10 @@ impl Near {
             places(at, plan.targets.iter().map(|port| is_told(port).map_or(0, |b| MBARRIER * b.slots)));
         let words = |n: usize| if drains { WORD * n as u32 } else { 0 };
         let (sent_at, asked_at) = (barriers, barriers + words(plan.boxes.len()));
-        let differ = drains && plan.targets.iter().any(|port| plan.message_bytes(*port).len() > 1);
-        let of_slots =
-            plan.targets.iter().map(|port| if differ { words(to(port).map_or(0, |b| b.slots as usize)) } else { 0 });
-        let (sizes, at) = places(asked_at + words(plan.targets.len()), of_slots);
+        let at = asked_at + words(plan.targets.len());
         let (slots, bytes) = places(at.next_multiple_of(ALIGNED), plan.boxes.iter().map(InBox::bytes));
-        let (ends, as_source, as_target, sizes) = (FxHashMap::default(), None, None, differ.then_some(sizes));
-        let near =
-            Near { plan, fulls, empties, slots, barriers, sent_at, asked_at, sizes, own, ends, as_source, as_target };
-        (near, bytes)
+        let (ends, as_source, as_target) = (FxHashMap::default(), None, None);
+        (Near { plan, fulls, empties, slots, barriers, sent_at, asked_at, own, ends, as_source, as_target }, bytes)
     }
     /// Where this PE is among the queues of a peer.
     fn place(&self, port: Port, sends: bool) -> Option<Reg> {
@@ -149,12 +142,17 @@ impl Lower<'_> {
                 None => self.body.emit(store),
             }
         }
-        if let Some(sizes) = &near.sizes {
-            let at = self.in_slot(near.own, slot, WORD, sizes[target]);
-            let (pred, bytes) = (self.is_first_thread(), self.body.mov(Ty::B32, Src::Imm(wire.bytes().into())));
-            let (space, hint) = (Space::Shared, CacheHint::default());
-            let note = PtxOp::St { space, hint, ty: Ty::B32, at, a: vec![bytes] };
-            self.body.emit_if(Guard { pred, negated: false }, note);
+        let kind = near.plan.kind(o.port, true, self.m.ty(o.value)).zip(to.kind_at);
+        if let Some((kind, at)) = kind {
+            // Whatever comes, the receiver counts to the same number.
+            let (at, counted) = (behind(message, at), near.plan.counted_bytes(o.port, true));
+            let (pred, kind) = (self.is_first_thread(), self.body.mov(Ty::B32, Src::Imm(kind.into())));
+            let guard = Guard { pred, negated: false };
+            self.body.emit_if(guard, PtxOp::Cluster(Cluster::Store { at, a: vec![kind], barrier }));
+            let bytes = counted - wire.bytes() - WORD;
+            if bytes > 0 {
+                self.body.emit_if(guard, PtxOp::Cluster(Cluster::Fill { at: barrier, bytes }));
+            }
         }
         self.one_more(count, to.slots);
         self.body.emit(PtxOp::Label(without));
@@ -171,13 +169,18 @@ impl Lower<'_> {
         let barrier = self.in_slot(near.own, slot, MBARRIER, near.fulls[b]);
         let message = self.in_slot(near.own, slot, of.slot_bytes, near.slots[b]);
         let first = self.is_first_thread();
-        let expect = PtxOp::Cluster(Cluster::Expect { at: barrier, bytes: wire.bytes() });
+        let kind = near.plan.kind(o.port, false, o.to.0).zip(of.kind_at);
+        let bytes = if kind.is_some() { near.plan.counted_bytes(o.port, false) } else { wire.bytes() };
+        let expect = PtxOp::Cluster(Cluster::Expect { at: barrier, bytes });
         self.body.emit_if(Guard { pred: first, negated: false }, expect);
         let before = self.body.mov(Ty::B32, count);
         self.one_more(count, of.slots);
         let (words, received) = (self.room_for_words(wire), self.body.label());
         let stop = self.stop(id, Why::Message);
         self.await_phase((barrier, parity.into()), (stop, before), &words, received);
+        if let Some((kind, at)) = kind {
+            self.expect_kind(id, kind, Space::Shared, behind(message, at));
+        }
         for (at, d) in self.pieces(wire, message, &words, Tern::MadLo) {
             self.body.emit(PtxOp::Ld { space: Space::Shared, hint: CacheHint::default(), ty: Ty::B32, d, at });
         }
@@ -219,6 +222,14 @@ impl Lower<'_> {
             Some(place) => self.body.tern(Tern::MadLo, Ty::U32, place, Src::Imm(u64::from(bytes)), end.queues),
         }
     }
+    /// Ends the program where the message that has come is of another kind.
+    pub(super) fn expect_kind(&mut self, id: OpId, kind: u32, space: Space, at: Addr) {
+        let came = self.body.fresh(Ty::B32);
+        self.body.emit(PtxOp::Ld { space, hint: CacheHint::default(), ty: Ty::B32, d: vec![came], at });
+        let is = self.body.setp(Cmp::Eq, Ty::U32, came, Src::Imm(kind.into()));
+        let stop = self.stop(id, Why::Kind);
+        self.stop_unless(is, stop, came);
+    }
     /// The place of a slot: `from` plus `start`, and `bytes` for each slot before it.
     pub(super) fn in_slot(&mut self, from: Reg, slot: Src, bytes: u32, start: u32) -> Addr {
         let base = match slot {
@@ -247,4 +258,8 @@ impl Lower<'_> {
         }
         out
     }
+}
+
+pub(super) fn behind(at: Addr, bytes: u32) -> Addr {
+    Addr { offset: at.offset + i64::from(bytes), ..at }
 }

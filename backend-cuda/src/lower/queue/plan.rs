@@ -2,7 +2,7 @@
 //! the same in every program, so that each knows where to write at the other end.
 
 use super::wire::Wire;
-use crate::talk::channel;
+use crate::talk::{channel, kinds};
 use rustc_hash::FxHashMap;
 use tilewright_core::ir::ops::Port;
 use tilewright_core::ir::{Module, Op, OpId, RegionId, Type};
@@ -16,6 +16,8 @@ pub(super) struct Plan {
     pub targets: Vec<Port>,
     /// How each kind of message lies in its slot.
     wires: FxHashMap<(Port, Type), Wire>,
+    /// The kinds of a channel that say which they are: there are several, and data decides what comes.
+    kinds: FxHashMap<Port, Vec<Type>>,
 }
 
 /// The slots of a queue, with its receiver.
@@ -24,6 +26,8 @@ pub(super) struct InBox {
     pub port: Port,
     pub slots: u32,
     pub slot_bytes: u32,
+    /// Where in a slot the message says its kind.
+    pub kind_at: Option<u32>,
     /// A slot may take more than one message: who sends waits until the last one has been read.
     pub reused: bool,
 }
@@ -34,14 +38,17 @@ impl InBox {
     }
 }
 
+/// Bytes of a kind.
+const WORD: u32 = 4;
 /// Messages start where the widest access can.
 const ALIGNED: u32 = 16;
 
 impl Plan {
-    /// Of the queues whose ports are `taken`, of so many slots; `wire`: how the messages of an op lie.
+    /// Of the queues whose ports are `taken`, of so many slots; `by_data`: data decides what comes; `wire`: how the
+    /// messages of an op lie.
     pub fn of(
         m: &Module,
-        depth: u32,
+        (depth, by_data): (u32, bool),
         taken: &dyn Fn(Port) -> bool,
         wire: &mut dyn FnMut(OpId) -> Option<Wire>,
     ) -> Plan {
@@ -56,6 +63,11 @@ impl Plan {
             {
                 plan.wires.insert(key, wire);
             }
+        }
+        if by_data {
+            let of = taken.iter().map(|message| channel(message.port, message.sends));
+            let several = of.map(|port| (port, kinds(m, port))).filter(|(_, kinds)| kinds.len() > 1);
+            plan.kinds = several.collect();
         }
         let mut ports: Vec<Port> = taken
             .iter()
@@ -82,8 +94,10 @@ impl Plan {
         }
         let most = sent.values().copied().try_fold(1, |most, n| n.map(|n: u32| n.max(most)));
         let slots = most.map_or(depth, |most| most.min(depth));
-        let slot_bytes = bytes.unwrap_or(0).next_multiple_of(ALIGNED);
-        InBox { port, slots, slot_bytes, reused: most.is_none_or(|most| most > slots) }
+        let bytes = bytes.unwrap_or(0).next_multiple_of(ALIGNED);
+        let kind_at = self.kinds.contains_key(&of).then_some(bytes);
+        let slot_bytes = bytes + if kind_at.is_some() { ALIGNED } else { 0 };
+        InBox { port, slots, slot_bytes, kind_at, reused: most.is_none_or(|most| most > slots) }
     }
     pub fn wire(&self, port: Port, sends: bool, ty: Type) -> Option<&Wire> {
         self.wires.get(&(channel(port, sends), ty))
@@ -99,14 +113,17 @@ impl Plan {
     pub fn target(&self, port: Port) -> Option<usize> {
         self.targets.iter().position(|target| *target == port)
     }
-    /// The bytes of the messages that are sent to a port, without repetition.
-    pub fn message_bytes(&self, port: Port) -> Vec<u32> {
-        let of = channel(port, true);
-        let mut bytes: Vec<u32> =
-            self.wires.iter().filter(|((port, _), _)| *port == of).map(|(_, wire)| wire.bytes()).collect();
-        bytes.sort_unstable();
-        bytes.dedup();
-        bytes
+    /// Which of its channel's kinds a message is, if messages say so.
+    pub fn kind(&self, port: Port, sends: bool, ty: Type) -> Option<u32> {
+        let kinds = self.kinds.get(&channel(port, sends))?;
+        kinds.iter().position(|kind| *kind == ty).map(|kind| kind as u32)
+    }
+    /// The bytes that are counted of each message of a channel whose messages say their kind: of the largest, and its kind.
+    /// Of others, which are of one kind, the message's.
+    pub fn counted_bytes(&self, port: Port, sends: bool) -> u32 {
+        let of = channel(port, sends);
+        let largest = self.wires.iter().filter(|((port, _), _)| *port == of).map(|(_, wire)| wire.bytes()).max();
+        largest.unwrap_or(0) + if self.kinds.contains_key(&of) { WORD } else { 0 }
     }
     /// The target that leads to the box of `port`; of peers the first one.
     pub fn target_of(&self, port: Port) -> Option<usize> {
