@@ -159,6 +159,63 @@ fn integers_are_merged_to_the_bit_with_any_range() {
         }
     }
 }
+/// What else may stand in a turn: products of f32, loops and branches, sums and scans in order, tiles of before used in
+/// two ways, tiles that no length divides; each has its layouts and buffers for a warp.
+const MIXED: &str = "kernel @mixed(%x: view<?x?xf32>, %w: view<?x?xf32>, %y: view_mut<?x?xf32>, %hi: i32) {
+  %w0 = load %w[0, 0] : tile<12x20xf32>
+  %w1 = add %w0, %w0 : tile<12x20xf32>
+  %sum, %last = map_reduce %i in 0..%hi stages 2 {
+    %1 = mul %i, 12 : i32
+    %a = load %x[%1, 0] : tile<12x12xf32>
+    %b = dot %a, %w1 : tile<12x20xf32>
+    %odd = rem %i, 2 : i32
+    %2 = cmp eq %odd, 1:i32 : i1
+    %c = if %2 {
+      %3 = add %b, %w1 : tile<12x20xf32>
+      yield %3
+    } else {
+      yield %b
+    }
+    %d = for %k in 0..%odd carry (%e = %c) {
+      %4 = scan_sum %e axis 1 : tile<12x20xf32>
+      yield %4
+    }
+    %f = reduce_sum %d axis 0 : tile<20xf32>
+    yield %d, %f
+  } merge (%da, %fa, %db, %fb) {
+    %5 = add %da, %db : tile<12x20xf32>
+    %6 = maximum %fa, %fb : tile<20xf32>
+    yield %5, %6
+  }
+  %7 = broadcast %last axis 0 : tile<12x20xf32>
+  %8 = add %sum, %7 : tile<12x20xf32>
+  store %y[0, 0], %8
+}
+";
+
+#[test]
+fn what_else_may_stand_in_a_turn_is_done_by_a_warp() {
+    assert_eq!(by_warps(MIXED, 128), Ok(()));
+    for tiles in [1, 3, 9] {
+        let int = |n: usize| Value::Scalar(Literal::int(ElemType::I32, n as i128).expect("small"));
+        // Whole numbers, whose sums are exact in any order.
+        let whole = |rows: usize, columns: usize| {
+            let mut t = some(ElemType::F32, &[rows, columns]);
+            let data = t.data.as_mut().expect("data");
+            for i in 0..rows * columns {
+                data.set(i, Literal::float(ElemType::F32, ((i * 7919) % 7) as f64 - 3.0).expect("small"));
+            }
+            Value::Tensor(t)
+        };
+        let args = [whole(12 * tiles, 12), whole(12, 20), whole(12, 20), int(tiles)];
+        let reference = interpreted(MIXED, Grid::cubes(1), 128, &args);
+        assert!(reference.errors.is_none(), "{:?}", reference.errors);
+        for schedule in SCHEDULES {
+            let found = emulated(&parse(MIXED), 128, schedule, &args);
+            assert_eq!(difference(&reference.tensors[2], &found[2], 0), None, "{tiles} tiles, {schedule:?}");
+        }
+    }
+}
 #[test]
 fn no_turn_is_the_interpreters_error() {
     let int = |n| Value::Scalar(Literal::int(ElemType::I32, n).expect("small"));
