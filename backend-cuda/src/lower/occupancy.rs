@@ -24,10 +24,10 @@ impl Lower<'_> {
     }
 }
 
-/// Whether a thread holds more than ptxas can give it.
+/// Whether a thread of a warp that goes on by itself holds more than ptxas can give it.
 pub(crate) fn spills(kernel: &Kernel) -> bool {
     let room = (REGISTERS / kernel.threads).min(MOST);
-    ptx::pressure(&kernel.body) + OWN > room
+    ptx::pressure_by_warp(&kernel.body) + OWN > room
 }
 /// Registers of a thread at most, and those that ptxas needs for itself at least.
 const MOST: u32 = 255;

@@ -18,6 +18,6 @@ pub use inst::{
     Addr, Atomic, Base, Bin, CacheHint, Cmp, Guard, Inst, Label, Math, Mma, Op, Round, Shuffle, Space, Special, Src,
     Tern, Un,
 };
-pub use pressure::pressure;
+pub use pressure::{pressure, pressure_by_warp};
 pub use print::{Kernel, Printed};
 pub use ty::{Class, Reg, Ty};

@@ -11,6 +11,13 @@ use super::ty::{Class, Reg, Ty};
 /// Constants of f64 arithmetic count: no instruction has room for one. In a kernel with products on tensor cores, whose many
 /// unrolled addresses would outnumber the tiles, what is only computed from integers counts as a fixed number.
 pub fn pressure(body: &Body) -> u32 {
+    fullest(body, &|_| true)
+}
+/// The same where each warp goes on by itself.
+pub fn pressure_by_warp(body: &Body) -> u32 {
+    fullest(body, &|line| line.by_warp)
+}
+fn fullest(body: &Body, counts: &dyn Fn(&Line) -> bool) -> u32 {
     let lines: Vec<&Line> = body.lines().collect();
     let blocks = Blocks::of(&lines);
     let regs = Numbers::of(body, &lines);
@@ -37,15 +44,20 @@ pub fn pressure(body: &Body) -> u32 {
     let mut most = 0;
     for block in 0..blocks.count() {
         let mut set = at_end(&alive, block);
-        most = most.max(regs.halves(&set));
         for at in blocks.range(block).rev() {
+            if counts(lines[at]) {
+                most = most.max(regs.halves(&set));
+            }
             regs.step(&mut set, lines[at]);
-            most = most.max(regs.halves(&set));
+            if counts(lines[at]) {
+                most = most.max(regs.halves(&set));
+            }
         }
     }
     let constants = lines.iter().map(|line| wide_constants(&line.inst.op)).sum::<u32>().min(MOST_CONSTANTS);
     let peak = most.div_ceil(2 * EQUAL) + constants;
-    if has_products(&lines) { (peak + ADDRESSES * buffers(&lines)).max(LEAST) } else { peak }
+    let counted: Vec<&Line> = lines.iter().copied().filter(|line| counts(line)).collect();
+    if has_products(&lines) { (peak + ADDRESSES * buffers(&counted)).max(LEAST) } else { peak }
 }
 
 /// What is added for addresses into a buffer of shared memory, which are not counted: ptxas makes them again where registers
