@@ -1,6 +1,6 @@
 //! Faults that users of comparable systems reported, tried through the language and the launch path on every target
 //! that computes values: the interpreter, the simulator, PTX for each architecture on the emulator, and a GPU where there
-//! is one. Messages have no PTX yet. A test is named for the fact that holds here.
+//! is one. A test is named for the fact that holds here.
 //!
 //! | file | what |
 //! |---|---|

@@ -25,7 +25,7 @@ fn checked(launch: Launch<'_>, on: &tilewright::Runtime) -> String {
 #[test]
 fn as_many_messages_as_are_sent_are_received_or_both_lines_and_counts_are_told() {
     for (n, d) in [0, 1, 5].into_iter().flat_map(|n| [-1, 0, 1].map(|d| (n, d))) {
-        for mut on in models() {
+        for mut on in targets() {
             let mut y = Tensor::<f32, 1>::uninit([8]);
             let grid = Grid::cubes(1).pes(2);
             let before = checked(unequal(n, d, &mut y).grid(grid), &on);
@@ -54,7 +54,7 @@ fn as_many_messages_as_are_sent_are_received_or_both_lines_and_counts_are_told()
 }
 #[test]
 fn the_same_fault_in_eight_cubes_is_one_error() {
-    for mut on in models() {
+    for mut on in targets() {
         let mut y = Tensor::<f32, 1>::uninit([8]);
         let told = faults(unequal(2, 1, &mut y).grid(Grid::cubes(8).pes(2)), &mut on);
         assert_eq!(told.lines().count(), 1, "{told}");
@@ -120,7 +120,9 @@ fn queues_hold_an_exchange_and_a_ring_or_the_depth_that_does_is_named_and_does()
             2 => vec![sum + m; 2],
             _ => before.iter().map(|pe| sum + pe * 100 * m).collect(),
         };
-        for mut on in models() {
+        // Each depth of a GPU's queue is another kernel: some of them stand for all.
+        let some = m % 2 == 1 && depth % 2 == 1;
+        for mut on in if some { targets() } else { models().into() } {
             let mut y = Tensor::uninit([pes]);
             let text = checked(circle(pes, m, depth, &mut y), &on);
             let enough = if text.is_empty() { depth } else { suggested(&text) };
@@ -137,7 +139,7 @@ fn queues_hold_an_exchange_and_a_ring_or_the_depth_that_does_is_named_and_does()
 }
 #[test]
 fn a_ring_that_receives_first_is_a_deadlock_of_all_its_programs_in_any_number_of_cubes() {
-    for (cubes, mut on) in [1, 16].into_iter().flat_map(|c| models().into_iter().map(move |t| (c, t))) {
+    for (cubes, mut on) in [1, 16].into_iter().flat_map(|c| targets().into_iter().map(move |t| (c, t))) {
         let mut y = output([8]);
         let grid = Grid::cubes(cubes).pes(8);
         let text = checked(ring(1, &mut y, true).grid(grid).queue_depth(4), &on);
@@ -168,7 +170,7 @@ fn small_and_large(y: ViewMut<i32, 1>) {
 }
 #[test]
 fn a_large_message_takes_its_turn_behind_small_ones() {
-    for (depth, mut on) in [1, 2, 8].into_iter().flat_map(|d| models().into_iter().map(move |t| (d, t))) {
+    for (depth, mut on) in [1, 2, 8].into_iter().flat_map(|d| targets().into_iter().map(move |t| (d, t))) {
         let mut y = Tensor::uninit([1]);
         run(small_and_large(&mut y).grid(Grid::cubes(1).pes(2)).queue_depth(depth), &mut on);
         assert_eq!(y.elements(), [2 * 6 + 4096 * 60]);
@@ -292,7 +294,7 @@ fn other_type() {
 }
 #[test]
 fn ports_off_the_mesh_and_messages_of_another_type_are_told() {
-    for mut on in models() {
+    for mut on in targets() {
         let mut y = Tensor::uninit([1]);
         let e = faults(off_the_mesh(&mut y), &mut on);
         assert!(e.starts_with("TW-E03"), "{e}");
@@ -315,6 +317,7 @@ fn unheard(y: ViewMut<f32, 1>) {
 #[test]
 fn what_was_printed_before_a_fault_is_told_with_its_pe_and_line() {
     let line = include_str!("messages.rs").lines().position(|l| l.contains("print_k!")).map_or(0, |i| i + 1);
+    // On a GPU the check before the launch refuses it, and nothing runs.
     for mut on in models() {
         let mut y = Tensor::<f32, 1>::uninit([8]);
         let fault = faults(unheard(&mut y).grid(Grid::cubes(1).pes(2)), &mut on);
