@@ -8,7 +8,7 @@ use tilewright_core::diag::{Diagnostic, Diagnostics};
 use tilewright_core::lang::Launch;
 use tilewright_core::launch::{Arg, Grid, Ready};
 use tilewright_core::tensor::AnyTensor;
-use tilewright_cuda::launch::{Address, Class, Device};
+use tilewright_cuda::launch::{Address, Device};
 use tilewright_harness::cli::Failure;
 use tilewright_harness::registry::{Agreement, Case, Inputs, Limits, Target};
 
@@ -135,16 +135,7 @@ fn tensor<'a>(arg: &'a Arg<'_>) -> Option<&'a AnyTensor> {
 
 /// Milliseconds since `start`, when the kernel's function began to be traced, until there is PTX.
 fn to_ptx(bench: &Bench, launch: &Ready<'_>, start: Instant) -> Result<f64, Diagnostics> {
-    let threads = launch.config.threads.unwrap_or(tilewright_cuda::launch::DEFAULT_THREADS);
-    let (target, known) = (bench.gpu.target(), Class::of(launch).known());
-    tilewright_cuda::compile(
-        &launch.module,
-        &tilewright_cuda::Options {
-            known,
-            fast_math: launch.config.fast_math,
-            ..tilewright_cuda::Options::new(target, threads)
-        },
-    )?;
+    tilewright_cuda::launch::compile_for(launch, bench.gpu.target())?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 

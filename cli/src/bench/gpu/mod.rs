@@ -1,8 +1,9 @@
 //! `bench --target cuda`: shipped kernels on a GPU beside a copy by the device and beside other programs, timed as
 //! `replayed` says; and what a launch costs. `list.rs`: what is timed. `work.rs`: what it does, in the peers' terms.
-//! `case.rs`: one kernel. `peers.rs`: rows of other programs. `row.rs`: a row of results. `overhead.rs`: launches.
+//! `hop.rs`: a message. `case.rs`: one kernel. `peers.rs`: rows of other programs. `row.rs`: a row of results. `overhead.rs`: launches.
 
 mod case;
+mod hop;
 mod list;
 mod overhead;
 mod peers;

@@ -1,6 +1,7 @@
 //! What a launch costs besides the kernel: the host's time for a warm one, and the first of a process with and without
-//! machine code in the cache.
+//! machine code in the cache; and what a message costs.
 
+use super::hop::{self, Way};
 use crate::gpu::Bench;
 use std::time::{Duration, Instant};
 use tilewright_core::diag::Diagnostics;
@@ -16,6 +17,14 @@ const SMALL: &str = "vector_add:n=1024,elem=f32";
 /// Launches between two waits, and how often.
 const LAUNCHES: (usize, usize) = (200, 15);
 
+/// Messages of so many f32, by programs of so many threads.
+const HOPS: [(&str, Way, usize, u32, &str); 4] = [
+    ("hop_pe", Way::Pe, 32, 32, "a message of 128 bytes between PEs of a cube, 32 threads"),
+    ("hop_pe_4k", Way::Pe, 1024, 128, "a message of 4 KiB between PEs of a cube, 128 threads"),
+    ("hop_cube", Way::Cube, 32, 32, "a message of 128 bytes between cubes, 32 threads"),
+    ("hop_cube_4k", Way::Cube, 1024, 128, "a message of 4 KiB between cubes, 128 threads"),
+];
+
 /// Hands on name, microseconds and what they are of.
 pub fn rows(
     bench: &mut Bench,
@@ -29,6 +38,9 @@ pub fn rows(
     let (jit, cached) = first(kernels)?;
     row("first_kernel_jit", us(jit), "context open: trace, compile, assemble, load, run, wait")?;
     row("first_kernel_cached", us(cached), "the same with machine code from the cache")?;
+    for (name, way, elems, threads, note) in HOPS {
+        row(name, us(hop::time(bench, way, elems, threads)?), note)?;
+    }
     let process = process()?;
     row("process_start", us(process), "this program until it has printed its version")?;
     Ok(())
