@@ -26,6 +26,7 @@ fn every_op(x: View<f32, 4>, bytes: View<u8, 1>, y: ViewMut<f32, 2>, hits: ViewM
         a.along(Axis::<0>).broadcast::<D3<5, 8, 16>>(),
     ));
     keep((a - v.col(), a.trans() - v.row(), a.spread(Axis::<1>, v), v.spread(Axis::<0>, v.sum(Axis::<0>))));
+    keep((a.rows_sized(2, 5), a.rows_sized(1, 3).rows::<2>(1)));
     keep((a.reshape::<D4<2, 4, 8, 2>>().sum(Axis::<3>).min(Axis::<0>), a.rows::<4>(2), full::<i8, D1<3>>(-1)));
     keep((a.cumsum(Axis::<1>), a.scan_with(Axis::<0>, |a, b| a * b), a.reduce_with(Axis::<1>, |a, b| maximum(a, b))));
 

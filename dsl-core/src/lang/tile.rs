@@ -87,10 +87,22 @@ impl<T: Elem, S: Shape> Tile<T, S> {
     where
         S: WithRows<K>,
     {
+        self.cut(first, K)
+    }
+    /// `count` rows, a host value, from row `first` on.
+    #[track_caller]
+    pub fn rows_sized(self, first: usize, count: usize) -> Tile<T, <S as WithRows<ANY>>::Rows>
+    where
+        S: WithRows<ANY>,
+    {
+        self.cut(first, count)
+    }
+    #[track_caller]
+    fn cut<To: Shape>(self, first: usize, count: usize) -> Tile<T, To> {
         let (x, from) = (self.val(), trace::ty(self.val()));
-        let ty = match from.dims().and_then(|d| d.with(0, u32::try_from(K).ok().filter(|k| *k > 0)?)) {
+        let ty = match from.dims().and_then(|d| d.with(0, u32::try_from(count).ok().filter(|k| *k > 0)?)) {
             Some(dims) => Type::of(T::ELEM, dims),
-            None => trace::tile_type(T::ELEM, <S::Rows as Shape>::DIMS),
+            None => trace::tile_type(T::ELEM, To::DIMS),
         };
         let first = ops::At(u32::try_from(first).unwrap_or(u32::MAX));
         Tile::of(trace::emit(ty, |t| ops::Rows { x: t.id(x), first, to: ResultType(ty) }.into()))
