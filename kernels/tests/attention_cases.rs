@@ -26,8 +26,10 @@ fn decode_of_any_group_is_right_or_refused_with_what_to_change() {
     let (mut right, mut refused) = (0, 0);
     for ((q, kv), (elem, acc)) in heads.into_iter().flat_map(|h| types.map(|t| (h, t))) {
         for (mode, d) in ["A1", "A2", "A4", "B"].into_iter().flat_map(|m| [64, 128].map(|d| (m, d))) {
-            let word =
-                format!("gqa_decode:h-q={q},h-kv={kv},d-head={d},mode={mode},s-kv=256,tile=32,elem={elem},acc={acc}");
+            let reduce = if d == 64 { "chain" } else { "scatter" };
+            let word = format!(
+                "gqa_decode:h-q={q},h-kv={kv},d-head={d},mode={mode},reduce={reduce},s-kv=256,tile=32,elem={elem},acc={acc}"
+            );
             // As PTX one of the types and one length stand for all.
             let some = (d, elem, acc) == (64, "f16", "f32");
             for mut on in targets().into_iter().take(if some { 4 } else { 2 }) {

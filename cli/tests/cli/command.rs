@@ -56,8 +56,8 @@ fn a_parameter_value_is_checked_against_what_the_kernel_declares() {
     assert_snapshot!(wrong(1, "run gqa_decode --mode A3"), @r"
     error[TW-E0590]: --mode cannot be `A3`
      |
-     = note: allowed: A1, A2, A4, B
-     = next: --mode A1
+     = note: allowed: auto, A1, A2, A4, B
+     = next: --mode auto
      = more: tilewright explain TW-E0590
     ");
     assert_snapshot!(wrong(1, "run vector_add --n 0"), @r"
@@ -86,7 +86,7 @@ fn an_instance_that_does_not_read_says_what_is_wrong_with_it() {
     assert_snapshot!(wrong(1, "verify gqa_decode:mod=A1"), @r"
     error[TW-E0592]: the kernel has no parameter `mod`
      |
-     = note: its parameters: mode, tier, kv-per-cube, s-kv, t-q, h-q, h-kv, d-head, cubes, tile, elem, acc
+     = note: its parameters: mode, tier, reduce, stages, kv-per-cube, s-kv, t-q, h-q, h-kv, d-head, cubes, tile, elem, acc
      = next: did you mean `mode`?
      = more: tilewright explain TW-E0592
     ");
@@ -220,7 +220,7 @@ fn what_the_launch_knows_decides_what_is_checked() {
         out.lines().last().unwrap_or_default().to_string()
     };
     assert_snapshot!(checks("row_softmax"), @"// bounds: 2 proved, 0 checked at launch, 0 before a loop, 0 in place");
-    assert_snapshot!(checks("gqa_decode:mode=A1"), @"// bounds: 6 proved, 0 checked at launch, 0 before a loop, 0 in place");
+    assert_snapshot!(checks("gqa_decode:mode=A1"), @"// bounds: 4 proved, 0 checked at launch, 0 before a loop, 0 in place");
 }
 #[test]
 fn a_sweep_says_which_tiers_modes_and_contexts_there_are() {
@@ -349,8 +349,8 @@ fn explain_takes_a_code_in_any_spelling() {
 
         error[TW-E0590]: --mode cannot be `A3`
          |
-         = note: allowed: A1, A2, A4, B
-         = next: --mode A1
+         = note: allowed: auto, A1, A2, A4, B
+         = next: --mode auto
 
     Instead:
 

@@ -35,6 +35,11 @@ impl Group {
     pub fn head(self) -> Scalar<i32> {
         cube_id() * self.per_cube() + pe_id() / self.pes
     }
+    /// Whether this PE works on the cube's KV head of that number.
+    #[device]
+    pub fn holds(self, head: usize) -> Scalar<bool> {
+        pe_id() / self.pes == head
+    }
     /// This PE's position in its group; rank 0 is the root.
     #[device]
     pub fn rank(self) -> Scalar<i32> {

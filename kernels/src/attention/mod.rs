@@ -14,5 +14,5 @@ pub use group::{Group, PES_PER_CUBE, broadcast};
 pub use mesh::{MAX_CUBES, MAX_SIPS, SubMesh, reduce_cubes};
 pub use mode::{Heads, Mode};
 pub use partial::Partial;
-pub use reduce::{chain_reduce, reduce_line};
+pub use reduce::{Owners, Reduce, chain_reduce, reduce_line, scatter_reduce};
 pub use tier::{Tier, attend, scores};

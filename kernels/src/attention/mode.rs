@@ -35,6 +35,20 @@ impl Mode {
             Mode::B => 8,
         }
     }
+    /// The mapping whose programs come nearest to 64 CTAs, half of an H200: a memory that is busy already gains nothing from
+    /// more. From 100 KV heads on a head is a program's own, which spares the messages.
+    pub fn filling_gpu(h_kv: usize) -> Mode {
+        if h_kv >= 100 && h_kv.is_multiple_of(Mode::B.kv_per_cube()) {
+            return Mode::B;
+        }
+        let off = |mode: &Mode| {
+            let ctas = h_kv.saturating_mul(8 / mode.kv_per_cube()).max(1);
+            // By their ratio, in parts of 1024.
+            ctas.max(64).saturating_mul(1024) / ctas.min(64)
+        };
+        let fit = [Mode::A1, Mode::A2, Mode::A4].into_iter().filter(|mode| h_kv.is_multiple_of(mode.kv_per_cube()));
+        fit.min_by_key(off).unwrap_or(Mode::A1)
+    }
     pub fn from_name(name: &str) -> Option<Mode> {
         Mode::ALL.into_iter().find(|m| m.name() == name)
     }
@@ -80,5 +94,16 @@ impl Heads {
             errors.push(refuse(Clause::Cubes, message, format!("use `--cubes {needed}`, or leave it out")));
         }
         (h_q / h_kv, needed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mode;
+
+    #[test]
+    fn as_many_heads_as_a_gpu_has_room_for_share_a_cube() {
+        let of = [1, 8, 9, 12, 16, 32, 64, 96, 104, 128, 100].map(|heads| Mode::filling_gpu(heads).name());
+        assert_eq!(of, ["A1", "A1", "A1", "A2", "A2", "A4", "A4", "A4", "B", "B", "A4"]);
     }
 }

@@ -40,6 +40,12 @@ impl<A: Float, const M: usize, const D: usize> Partial<A, M, D> {
         let l = self.l * a + p.sum(Axis::<1>);
         Partial { m, l, o: dot_acc(p.cast::<T>(), v, self.o * a.col()) }
     }
+    /// Of some of the query rows: `count` from `first` on.
+    #[device]
+    pub fn rows(self, first: usize, count: usize) -> Partial<A, ANY, D> {
+        let (m, l) = (self.m.rows_sized(first, count), self.l.rows_sized(first, count));
+        Partial { m, l, o: self.o.rows_sized(first, count) }
+    }
     /// The attention itself: the output divided by the sum of exponentials.
     #[device]
     pub fn normalised<T: Elem>(self) -> Tile<T, D2<M, D>> {

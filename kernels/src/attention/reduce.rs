@@ -1,7 +1,26 @@
-//! Partials meet: along a line of neighbours, and over the group of a KV head.
+//! Partials meet: along a line of neighbours, and over the group of a KV head, at its root or at the owner of each row.
 
 use super::{Group, Partial};
 use tilewright::prelude::*;
+
+/// How the partials of a group meet. The values differ by rounding only.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reduce {
+    /// From neighbour to neighbour to the root, as published: few links, one after the other.
+    Chain,
+    /// Each PE owns some of the query rows and is sent the others' parts of them: all links at once.
+    Scatter,
+}
+
+impl Reduce {
+    pub const ALL: [Reduce; 2] = [Reduce::Chain, Reduce::Scatter];
+    pub fn name(self) -> &'static str {
+        match self {
+            Reduce::Chain => "chain",
+            Reduce::Scatter => "scatter",
+        }
+    }
+}
 
 /// Merges the partials of a line of `len` neighbours into the one at `root`; `low` and `high` lead to smaller and larger
 /// positions. Messages run inwards from both ends. What the others return is what they sent.
@@ -50,4 +69,106 @@ pub fn chain_reduce<A: Float, const M: usize, const D: usize>(
         }
     }
     sum
+}
+
+/// The query rows of a KV head over the PEs of its group: as many for each as there is need for, fewer or none for the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owners {
+    /// Rows of an owner.
+    pub each: usize,
+    /// PEs that own so many; they are the first.
+    pub full: usize,
+    /// Rows of the PE behind them; none if 0.
+    pub rest: usize,
+}
+
+impl Owners {
+    pub fn of(rows: usize, pes: usize) -> Owners {
+        let each = rows.div_ceil(pes).max(1);
+        Owners { each, full: rows / each, rest: rows % each }
+    }
+    /// First row and number of rows of each owner, by rank.
+    pub fn shares(self) -> Vec<(usize, usize)> {
+        let rest = (self.rest > 0).then_some(self.rest);
+        (0..self.full).map(|_| self.each).chain(rest).enumerate().map(|(p, rows)| (p * self.each, rows)).collect()
+    }
+}
+
+/// Every PE of the group sends each owner its rows of what it has; the owners merge and `store` theirs, which begin at the row
+/// that `store` is told.
+#[device]
+pub fn scatter_reduce<A: Float, const M: usize, const D: usize>(
+    group: Group,
+    rows: usize,
+    mine: Partial<A, M, D>,
+    store: impl Fn(Scalar<i32>, Partial<A, ANY, D>),
+) {
+    let (owners, rank) = (Owners::of(rows, group.pes), group.rank());
+    in_each_group(group, |first| {
+        for (owner, (from, count)) in owners.shares().into_iter().enumerate() {
+            if rank != owner {
+                send(Port::peer((first + owner) as u32), mine.rows(from, count));
+            }
+        }
+    });
+    let merged = |own: Partial<A, ANY, D>| {
+        let mut sum = own;
+        for head in unroll(0..group.per_cube()) {
+            let first = head * group.pes;
+            for other in unroll(0..group.pes) {
+                if group.holds(head) && rank != other {
+                    sum = sum.merge(recv_like(Port::peer((first + other) as u32), sum));
+                }
+            }
+        }
+        sum
+    };
+    let full = || {
+        let mut own = mine.rows(0, owners.each);
+        for owner in unroll(1..owners.full) {
+            if rank == owner {
+                own = mine.rows(owner * owners.each, owners.each);
+            }
+        }
+        store(rank * owners.each, merged(own));
+    };
+    if owners.full == group.pes {
+        full();
+    } else if rank < owners.full {
+        full();
+    }
+    if owners.rest > 0 {
+        if rank == owners.full {
+            store(rank * owners.each, merged(mine.rows(owners.full * owners.each, owners.rest)));
+        }
+    }
+}
+/// Runs `of` in the programs of each group of the cube; it is told the group's first PE.
+#[device]
+fn in_each_group(group: Group, of: impl Fn(usize)) {
+    for head in unroll(0..group.per_cube()) {
+        if group.holds(head) {
+            of(head * group.pes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Owners;
+
+    #[test]
+    fn every_row_has_one_owner_and_no_one_has_more_than_the_first() {
+        for (rows, pes) in (1..40).flat_map(|rows| [1, 2, 4, 8].map(|pes| (rows, pes))) {
+            let shares = Owners::of(rows, pes).shares();
+            let mut next = 0;
+            for (first, count) in &shares {
+                assert!(*first == next && *count > 0 && *count <= shares[0].1, "{rows} rows, {pes} PEs: {shares:?}");
+                next += count;
+            }
+            assert!(next == rows && shares.len() <= pes, "{rows} rows, {pes} PEs: {shares:?}");
+        }
+        assert_eq!(Owners::of(5, 4).shares(), [(0, 2), (2, 2), (4, 1)]);
+        assert_eq!(Owners::of(4, 8).shares(), [(0, 1), (1, 1), (2, 1), (3, 1)]);
+    }
 }

@@ -1,7 +1,7 @@
 //! The decode kernel on the command line: parameters, configurations, random tensors, the check.
 
-use super::{Plan, Problem, launch, placements, reference};
-use crate::attention::{Heads, Mode, Tier, params};
+use super::{How, Plan, Problem, launch, placements, reference};
+use crate::attention::{Heads, Mode, Reduce, Tier, params};
 use crate::config::Configs;
 use crate::of_head;
 use ndarray::{Array2, Axis as Dim};
@@ -14,16 +14,70 @@ use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Ru
 pub struct Config {
     /// Tokens of a KV tile.
     pub tile: usize,
+    /// The same where sums are f16: with small tiles they round too often for their tolerance.
+    pub tile_f16: usize,
+    pub reduce: Reduce,
+    /// Bytes of keys and values that a warp asks for ahead.
+    pub ahead_bytes: usize,
+    /// Threads of a program, where the target has them.
+    pub threads: Option<u32>,
+    /// The mapping of so many KV heads.
+    pub mode: fn(usize) -> Mode,
 }
 
-/// AHBM's is the published one. The GPUs' keep keys and values of a tile within shared memory, and
-/// sums of f16 within their tolerance: with tiles of 64 tokens they round too often.
-pub const CONFIGS: Configs<Config> =
-    Configs { ahbm: Config { tile: 1024 }, sm_80: Config { tile: 128 }, sm_90a: Config { tile: 128 } };
+/// AHBM's is the published one. On Hopper a cube is a cluster of 8 CTAs whose 4 warps take 32 tokens a turn, each with two
+/// turns of 16 KiB on their way: what keeps the memory busy from half of the SMs. Ampere has no clusters, and its tiles
+/// are the program's.
+pub const CONFIGS: Configs<Config> = Configs {
+    ahbm: Config {
+        tile: 1024,
+        tile_f16: 1024,
+        reduce: Reduce::Chain,
+        ahead_bytes: 0,
+        threads: None,
+        mode: |_| Mode::A1,
+    },
+    sm_80: Config {
+        tile: 128,
+        tile_f16: 128,
+        reduce: Reduce::Chain,
+        ahead_bytes: 0,
+        threads: None,
+        mode: Mode::filling_gpu,
+    },
+    sm_90a: Config {
+        tile: 32,
+        tile_f16: 128,
+        reduce: Reduce::Scatter,
+        ahead_bytes: 32 << 10,
+        threads: Some(128),
+        mode: Mode::filling_gpu,
+    },
+};
+
+impl Config {
+    /// Turns whose keys and values are on their way at once.
+    fn stages(&self, tile: usize, d_head: usize, elem: ElemType) -> usize {
+        let turn = (2 * tile as u64).saturating_mul(d_head as u64).saturating_mul(elem.bytes());
+        (self.ahead_bytes as u64 / turn.max(1)).clamp(1, 8) as usize
+    }
+}
 
 const PARAMS: &[Param] = &[
-    params::MODE,
+    Param::one_of(
+        "mode",
+        &["auto", "A1", "A2", "A4", "B"],
+        "auto",
+        "how KV heads map to cubes: 1, 2, 4 or 8 KV heads a cube (auto: the target's configuration)",
+    ),
     params::TIER,
+    Param::one_of(
+        "reduce",
+        &["auto", "chain", "scatter"],
+        "auto",
+        "how the partials of a group meet: from neighbour to neighbour, or each row at its owner (auto: as the target is)",
+    ),
+    Param::integer("stages", 0..=64, "0", "KV tiles on their way at once on a GPU (0: the target's configuration)"),
     Param::integer("kv-per-cube", 0..=1 << 20, "0", "KV heads a cube, instead of --mode (0: as the mode says)"),
     params::S_KV,
     Param::integer("t-q", 0..=1 << 20, "1", "query tokens; decode takes one"),
@@ -62,43 +116,63 @@ pub const GQA_DECODE: KernelDef = KernelDef {
         "mode=A2,tier=composite-fused,tile=64,s-kv=1024,elem=f16,acc=f32",
         "mode=A4,tier=composite-fused,tile=64,s-kv=512,elem=bf16,acc=f32",
         "mode=B,tier=composite-fused,tile=64,s-kv=256,elem=f16,acc=f32",
+        "mode=A1,reduce=scatter,tile=32,s-kv=1024,elem=f16,acc=f32",
+        "mode=A1,reduce=scatter,tile=32,s-kv=256,elem=bf16,acc=f32,h-q=32,d-head=128",
+        "mode=A2,reduce=scatter,tile=32,s-kv=256,elem=f16,acc=f32,h-q=40",
+        "mode=A4,reduce=scatter,tile=64,s-kv=512,elem=bf16,acc=f32,h-q=24,d-head=128",
+        "mode=B,reduce=scatter,tile=32,s-kv=128,elem=f16,acc=f32",
     ],
     case,
 };
 
-fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
-    let (_, config) = CONFIGS.on(limits);
+/// Where and how a launch runs, next to its problem.
+#[derive(Clone, Copy)]
+struct Chosen {
+    how: How,
+    threads: Option<u32>,
+    /// The name of the target's configuration.
+    config: &'static str,
+}
+
+fn chosen(s: &Settings, limits: &Limits) -> Result<(Problem, Chosen), Diagnostics> {
+    let (name, config) = CONFIGS.on(limits);
     let or = |n: usize, default: usize| if n == 0 { default } else { n };
-    let mode = s.pick("mode", &Mode::ALL.map(|m| (m.name(), m)))?;
-    Ok(Problem {
+    let (h_kv, d_head) = (s.integer("h-kv")?, s.integer("d-head")?);
+    let modes = Mode::ALL.map(|m| (m.name(), Some(m)));
+    let mode = s.pick("mode", &[&[("auto", None)], modes.as_slice()].concat())?.unwrap_or((config.mode)(h_kv));
+    let reduces = Reduce::ALL.map(|r| (r.name(), Some(r)));
+    let reduce = s.pick("reduce", &[&[("auto", None)], reduces.as_slice()].concat())?.unwrap_or(config.reduce);
+    let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
+    let tile = s.pick("acc", &[("f16", config.tile_f16), ("f32", config.tile)])?;
+    let problem = Problem {
         heads: Heads {
             h_q: s.integer("h-q")?,
-            h_kv: s.integer("h-kv")?,
+            h_kv,
             kv_per_cube: or(s.integer("kv-per-cube")?, mode.kv_per_cube()),
             cubes: Some(s.integer("cubes")?).filter(|c| *c != 0),
         },
-        d_head: s.integer("d-head")?,
+        d_head,
         t_q: s.integer("t-q")?,
         s_kv: s.integer("s-kv")?,
-        tile: or(s.integer("tile")?, config.tile),
-    })
+        tile: or(s.integer("tile")?, tile),
+    };
+    // Both element types that tensors have are as long.
+    let stages = or(s.integer("stages")?, config.stages(problem.tile, d_head, ElemType::F16));
+    Ok((problem, Chosen { how: How { tier, reduce, stages }, threads: config.threads, config: name }))
 }
 
 fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
-    let problem = problem(s, limits)?;
-    type Make = fn(Problem, Tier, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-    let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
+    let (problem, chosen) = chosen(s, limits)?;
+    type Make = fn(Problem, Chosen, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
     let cases: [Make; 3] =
         [DecodeCase::<f16, f16>::boxed, DecodeCase::<f16, f32>::boxed, DecodeCase::<bf16, f32>::boxed];
-    params::by_types(s, cases)?(problem, tier, inputs, limits)
+    params::by_types(s, cases)?(problem, chosen, inputs, limits)
 }
 
 struct DecodeCase<T, A> {
     problem: Problem,
     plan: Plan,
-    tier: Tier,
-    /// The name of the target's configuration.
-    config: &'static str,
+    chosen: Chosen,
     q: Tensor<T, 3>,
     k: Tensor<T, 3>,
     v: Tensor<T, 3>,
@@ -107,7 +181,7 @@ struct DecodeCase<T, A> {
 }
 
 impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
-    fn boxed(problem: Problem, tier: Tier, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(problem: Problem, chosen: Chosen, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
         let [on_q, on_k, on_v, on_o] = placements(&plan);
         let rows = [problem.heads.h_kv, plan.sizes.rows, problem.d_head];
@@ -117,8 +191,7 @@ impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
         Ok(Box::new(DecodeCase::<T, A> {
             problem,
             plan,
-            tier,
-            config: CONFIGS.on(limits).0,
+            chosen,
             q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
             k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
             v: inputs.uniform("v", tokens, -1.0..1.0).placed(on_v),
@@ -130,7 +203,11 @@ impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
 
 impl<T: Float + DotInto<A>, A: Float> Case for DecodeCase<T, A> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        Ok(launch::<T, A>(&self.plan, self.tier, &self.q, &self.k, &self.v, &mut self.o))
+        let launch = launch::<T, A>(&self.plan, self.chosen.how, &self.q, &self.k, &self.v, &mut self.o);
+        Ok(match self.chosen.threads {
+            Some(threads) => launch.threads(threads),
+            None => launch,
+        })
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         self.check_some(usize::MAX)
@@ -151,7 +228,8 @@ impl<T: Float + DotInto<A>, A: Float> Case for DecodeCase<T, A> {
     fn facts(&self) -> Vec<(String, String)> {
         let fact = |name: &str, value: String| (name.to_string(), value);
         vec![
-            fact("configuration", format!("{}, tile {} tokens", self.config, self.plan.sizes.tile)),
+            fact("configuration", format!("{}, tile {} tokens", self.chosen.config, self.plan.sizes.tile)),
+            fact("partials meet", format!("{}, {} stages", self.chosen.how.reduce.name(), self.chosen.how.stages)),
             fact("group", format!("{} PEs a KV head, {} tiles each", self.plan.group.pes, self.plan.tiles)),
             fact("kv cache per cube", format!("{} B", self.problem.kv_bytes_per_cube(T::ELEM))),
         ]

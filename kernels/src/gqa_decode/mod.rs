@@ -1,13 +1,14 @@
 //! Grouped-query attention, decode, short context: `o[h] = softmax(q[h] . K[h]^T) . V[h]`, one source for the mappings A1, A2, A4, B.
 //! q, o: `h_kv x G x D` of f16 or bf16, q already scaled by `1 / sqrt(D)`.  k, v: `h_kv x S x D`, plain numbers.
 //! A group of `8 / kv_per_cube` PEs shares a KV head; each PE owns `S / pes` of its tokens, in its own memory slice.
+//! A PE's tiles are a map_reduce, so a backend may share them out once more; the groups' partials meet as `Reduce` says.
 //! Contract: `contract.rs`, a code per clause.  Command line: `case.rs`. Work: `4 h_q S D` flops over `4 h_kv S D` bytes; bound by memory.
 //! Accumulates in `A`, f16 (as published) or f32. Tolerance: row `attention` of the one table.
 
 mod case;
 mod contract;
 
-use crate::attention::{Group, Partial, Tier, attend, chain_reduce, scores};
+use crate::attention::{Group, Partial, Reduce, Tier, attend, chain_reduce, scatter_reduce, scores};
 use crate::open;
 use ndarray::{Array2, ArrayView2};
 use tilewright::prelude::*;
@@ -26,6 +27,15 @@ pub struct Sizes {
     pub d_head: usize,
 }
 
+/// How a plan is carried out. The values differ by rounding only.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct How {
+    pub tier: Tier,
+    pub reduce: Reduce,
+    /// Tiles that may be on their way at once, on a GPU.
+    pub stages: usize,
+}
+
 #[kernel]
 pub fn gqa_decode<T: Float + DotInto<A>, A: Float, const G: usize, const N: usize, const D: usize>(
     q: View<T, 3>,
@@ -34,29 +44,49 @@ pub fn gqa_decode<T: Float + DotInto<A>, A: Float, const G: usize, const N: usiz
     o: ViewMut<T, 3>,
     tiles: Scalar<i32>,
     #[comptime] group: Group,
-    #[comptime] tier: Tier,
+    #[comptime] how: How,
     #[comptime] size: Sizes,
 ) {
     let (head, rank) = (group.head(), group.rank());
     let first = rank * tiles * size.tile;
     let q = q.at(head, 0, 0).load_sized::<D2<G, D>>(open([(G, size.rows), (D, size.d_head)]));
-    let kv = |token: Scalar<i32>| {
-        let lengths = open([(N, size.tile), (D, size.d_head)]);
+    let kv = |t: Scalar<i32>| {
+        let (token, lengths) = (first + t * size.tile, open([(N, size.tile), (D, size.d_head)]));
         let k = k.at(head, token, 0).load_sized::<D2<N, D>>(&lengths);
         let v = v.at(head, token, 0).load_sized::<D2<N, D>>(&lengths);
         (k, v)
     };
-
-    let (k0, v0) = kv(first);
-    let mut part = Partial::<A, G, D>::of_tile(scores(tier == Tier::Composite, q, k0), v0);
-    for t in 1..tiles {
-        let (k, v) = kv(first + t * size.tile);
-        let s = scores(tier != Tier::Plain, q, k);
-        part = attend(tier, part, s, v);
-    }
-    let all = chain_reduce(group, part);
-    if rank == 0 {
-        o.at(head, 0, 0).store(all.normalised());
+    let part = match how.tier {
+        Tier::Plain | Tier::Composite => map_reduce(
+            (0..tiles).stages(how.stages),
+            |t| {
+                let (k, v) = kv(t);
+                Partial::<A, G, D>::of_tile(scores(how.tier == Tier::Composite, q, k), v)
+            },
+            |a, b| a.merge(b),
+        ),
+        // The online step is one command with the product, so each turn needs the state of the one before.
+        Tier::Fused => {
+            let (k0, v0) = kv(scalar(0));
+            let mut part = Partial::of_tile(scores(false, q, k0), v0);
+            for t in 1..tiles {
+                let (k, v) = kv(t);
+                let s = scores(true, q, k);
+                part = attend(how.tier, part, s, v);
+            }
+            part
+        }
+    };
+    match how.reduce {
+        Reduce::Chain => {
+            let all = chain_reduce(group, part);
+            if rank == 0 {
+                o.at(head, 0, 0).store(all.normalised());
+            }
+        }
+        Reduce::Scatter => {
+            scatter_reduce(group, size.rows, part, |row, all| o.at(head, row, 0).store(all.normalised()));
+        }
     }
 }
 
@@ -83,12 +113,12 @@ pub fn placements(plan: &Plan) -> [Placement; 4] {
 /// The launch of a plan on these tensors (q, k, v, o as the module says).
 pub fn launch<'a, T: Float + DotInto<A>, A: Float>(
     plan: &Plan,
-    tier: Tier,
+    how: How,
     q: &'a Tensor<T, 3>,
     k: &'a Tensor<T, 3>,
     v: &'a Tensor<T, 3>,
     o: &'a mut Tensor<T, 3>,
 ) -> Launch<'a> {
-    gqa_decode::<T, A, ANY, ANY, ANY>(q, k, v, o, plan.tiles, plan.group, tier, plan.sizes)
+    gqa_decode::<T, A, ANY, ANY, ANY>(q, k, v, o, plan.tiles, plan.group, how, plan.sizes)
         .grid(Grid::cubes(plan.cubes).pes(crate::attention::PES_PER_CUBE))
 }

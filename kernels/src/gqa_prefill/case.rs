@@ -2,12 +2,15 @@
 
 use super::{Plan, Problem, launch, placement, reference};
 use crate::attention::{Heads, Mode, Tier, params};
-use crate::gqa_decode::CONFIGS;
+use crate::config::Configs;
 use crate::of_head;
 use ndarray::Array3;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
 use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+
+/// Tokens of a KV tile. AHBM's is the published one; a GPU's keeps keys and values in shared memory.
+const TILE: Configs<usize> = Configs { ahbm: 1024, sm_80: 128, sm_90a: 128 };
 
 const PARAMS: &[Param] = &[
     params::MODE,
@@ -54,7 +57,7 @@ fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, 
 
 fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
     let mode = s.pick("mode", &Mode::ALL.map(|m| (m.name(), m)))?;
-    let tile = Some(s.integer("tile")?).filter(|n| *n != 0).unwrap_or(CONFIGS.on(limits).1.tile);
+    let tile = Some(s.integer("tile")?).filter(|n| *n != 0).unwrap_or(*TILE.on(limits).1);
     Ok(Problem {
         heads: Heads { h_q: s.integer("h-q")?, h_kv: s.integer("h-kv")?, kv_per_cube: mode.kv_per_cube(), cubes: None },
         d_head: s.integer("d-head")?,

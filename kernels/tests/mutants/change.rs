@@ -148,7 +148,7 @@ impl Page<'_> {
                 self.line(Kind::AddTwice, i, format!("{0} {0}", self.code(i)), None);
                 self.line(Kind::PlainStore, i, self.code(i).replacen("atomic_add", "store", 1), None);
             }
-            Op::For(_) => self.counted(i),
+            Op::For(_) | Op::MapReduce(_) => self.counted(i),
             Op::Cmp(_) => {
                 let pairs = [("lt", "le"), ("le", "lt"), ("gt", "ge"), ("ge", "gt"), ("eq", "ne"), ("ne", "eq")];
                 self.instead(Kind::Condition, i, &pairs.map(|(a, b)| (format!(" = cmp {a} "), format!(" = cmp {b} "))));

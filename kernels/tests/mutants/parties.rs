@@ -89,6 +89,7 @@ impl Reach<'_> {
         let used = data.op.operands().iter().any(has);
         let placed = match &data.op {
             Op::For(o) => [o.range.lo, o.range.hi].iter().chain(&o.range.step).any(has),
+            Op::MapReduce(o) => [o.range.lo, o.range.hi].iter().chain(&o.range.step).any(has),
             Op::If(o) => has(&o.cond),
             Op::While(o) => m.region(o.cond).yields.first().is_some_and(has),
             Op::Div(_) | Op::Rem(_) => used,
