@@ -16,6 +16,7 @@ pub struct Config {
     pub tile: usize,
     /// The same where sums are f16: with small tiles they round too often for their tolerance.
     pub tile_f16: usize,
+    /// Where sums are f32; those of f16 meet in a chain.
     pub reduce: Reduce,
     /// Bytes of keys and values that a warp asks for ahead.
     pub ahead_bytes: usize,
@@ -141,9 +142,11 @@ fn chosen(s: &Settings, limits: &Limits) -> Result<(Problem, Chosen), Diagnostic
     let modes = Mode::ALL.map(|m| (m.name(), Some(m)));
     let mode = s.pick("mode", &[&[("auto", None)], modes.as_slice()].concat())?.unwrap_or((config.mode)(h_kv));
     let reduces = Reduce::ALL.map(|r| (r.name(), Some(r)));
-    let reduce = s.pick("reduce", &[&[("auto", None)], reduces.as_slice()].concat())?.unwrap_or(config.reduce);
+    // Sums of f16 are not what a configuration is tuned for.
+    let (tile, reduce) =
+        s.pick("acc", &[("f16", (config.tile_f16, Reduce::Chain)), ("f32", (config.tile, config.reduce))])?;
+    let reduce = s.pick("reduce", &[&[("auto", None)], reduces.as_slice()].concat())?.unwrap_or(reduce);
     let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
-    let tile = s.pick("acc", &[("f16", config.tile_f16), ("f32", config.tile)])?;
     let problem = Problem {
         heads: Heads {
             h_q: s.integer("h-q")?,
