@@ -8,10 +8,11 @@ use std::sync::Arc;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::Module;
 use tilewright_core::launch::{Grid, LaunchConfig, Ready};
+use tilewright_core::passes::facts::Known;
 use tilewright_core::tensor::AnyTensor;
-use tilewright_cuda::Target;
 use tilewright_cuda::emulator::Emulator;
 use tilewright_cuda::launch::{Variants, execute};
+use tilewright_cuda::{Options, Target, compile};
 use tilewright_ptx_emu::Schedule;
 
 /// A product over all of k, block by block, in a loop of blocks.
@@ -69,4 +70,51 @@ fn any_number_of_stages_gives_the_same() {
             }
         }
     }
+}
+
+/// The code of the innermost loop: from the last label that is branched back to, to that branch.
+fn innermost(text: &str) -> &str {
+    // What is rarely reached stands behind the end.
+    let text = text.split("\n    ret;").next().unwrap_or(text);
+    let back = text.match_indices("bra.uni $L").filter_map(|(at, _)| {
+        let label = text[at + "bra.uni ".len()..].split(';').next()?;
+        let from = text[..at].rfind(&format!("\n{label}:"))?;
+        Some(&text[from..at])
+    });
+    back.min_by_key(|code| code.len()).unwrap_or("")
+}
+fn code(tir: &str, target: Target) -> String {
+    let options = Options { known: Known::default(), ..Options::new(target, 64) };
+    compile(&parse(tir), &options).unwrap_or_else(|e| panic!("{e}")).printed.text
+}
+#[test]
+fn a_turn_adds_to_its_addresses_and_multiplies_none() {
+    let text = code(&product(3, ElemType::F32, 16), Target::Sm90a);
+    let turn = innermost(&text);
+    assert!(turn.contains("cp.async.ca") && turn.contains("fma.rn.f32"), "{turn}");
+    for multiplies in ["mad.lo.s64", "mad.lo.u64", "mul.lo.s64", "mad.wide.s32"] {
+        assert!(!turn.contains(multiplies), "{multiplies} in {turn}");
+    }
+}
+#[test]
+fn an_operand_that_no_turn_changes_is_read_before_the_first() {
+    // The left one is not the loop's: of 16 x 16 it is one `ldmatrix`.
+    let tir = product(2, ElemType::F16, 16).replace("      %x = load %a[%row, %k] else 0.0 : tile<16x16xf16>\n", "");
+    let tir = tir.replace("    %2 = splat", "    %x = load %a[%row, 0] else 0.0 : tile<16x16xf16>\n    %2 = splat");
+    let (kept, read) = (code(&tir, Target::Sm90a), code(&product(2, ElemType::F16, 16), Target::Sm90a));
+    let reads = |text: &str| innermost(text).matches("ldmatrix").count();
+    assert_eq!(reads(&kept) + 1, reads(&read), "{kept}");
+    assert_eq!(kept.matches("ldmatrix").count(), read.matches("ldmatrix").count());
+}
+#[test]
+fn fewer_stages_than_asked_for_are_told_with_the_loop() {
+    let remarks = |stages: u32| {
+        let tir = product(stages, ElemType::F32, 256);
+        let compiled = compile(&parse(&tir), &Options::new(Target::Sm80, 64)).unwrap_or_else(|e| panic!("{e}"));
+        let of_rings = compiled.remarks.iter().filter(|remark| remark.pass == "ring");
+        of_rings.map(|remark| remark.to_string()).collect::<Vec<_>>()
+    };
+    // 16 x 256 and 256 x 32 of 4 bytes are 48 KiB a stage, of the 99 KiB of sm_80.
+    assert_eq!(remarks(2), Vec::<String>::new());
+    assert_eq!(remarks(3), ["test.tir:6:5: ring: declined: for has 2 of 3 stages: shared memory holds no more"]);
 }

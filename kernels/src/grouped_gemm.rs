@@ -5,13 +5,17 @@
 //! Blocks are dealt to the programs in turn, on from one problem to the next, so that small problems leave none idle.
 //! Contract: `Groups::pack`; M_g may be 0.  Accumulates in f32.  Work: `sum 2 M_g N_g K_g` flops.  Tolerance: row `matmul` of the one table.
 
+use crate::config::SMS;
 use crate::contract::{Clause, refuse};
-use crate::matmul::BLOCK;
+use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, block, gpu_threads};
 use crate::to_f64;
 use ndarray::{Array2, ArrayView2, s};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
+
+/// Programs of an SM of a GPU.
+const PER_SM: usize = 2;
 
 /// A row of the table.
 #[derive(Value)]
@@ -121,6 +125,10 @@ impl Groups {
         let slabs = [[m.max(1), widest(2)], [k, widest(1)], [m.max(1), widest(1)]];
         Ok(Groups { sizes: sizes.to_vec(), first, slabs })
     }
+    /// Blocks of all c_g.
+    fn blocks(&self, [rows, columns, _]: [usize; 3]) -> usize {
+        self.sizes.iter().map(|[m, n, _]| m.div_ceil(rows) * n.div_ceil(columns)).sum()
+    }
     /// The table as the kernel reads it.
     pub fn table(&self) -> Tensor<i32, 2> {
         let mut table = Tensor::zeros([self.sizes.len(), 5]);
@@ -180,10 +188,11 @@ struct GroupedCase<T> {
     a: Tensor<T, 2>,
     b: Tensor<T, 2>,
     c: Tensor<T, 2>,
+    target: Target,
 }
 
 impl<T: Float + DotInto<f32>> GroupedCase<T> {
-    fn boxed(s: &Settings, inputs: Inputs, _: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (problems, m, n, k) = (s.integer("problems")?, s.integer("m")?, s.integer("n")?, s.integer("k")?);
         // All different: the first is flat and wide, the last tall and narrow. The first of several has no rows at all.
         let size = |g: usize| {
@@ -199,14 +208,27 @@ impl<T: Float + DotInto<f32>> GroupedCase<T> {
             b: inputs.uniform("b", b, -1.0..1.0),
             c: inputs.zeros(c), // what no c_g covers stays
             groups,
+            target: limits.target,
         }))
     }
 }
 
 impl<T: Float + DotInto<f32>> Case for GroupedCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let kernel = grouped_gemm::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>;
-        Ok(kernel(&self.table, &self.a, &self.b, &mut self.c).grid(Grid::cubes(1).pes(8)))
+        let block = block(self.target, T::ELEM.bytes());
+        let kernel = match block {
+            GPU_BLOCK => grouped_gemm::<T, { GPU_BLOCK[0] }, { GPU_BLOCK[1] }, { GPU_BLOCK[2] }>,
+            GPU_WIDE_BLOCK => grouped_gemm::<T, { GPU_WIDE_BLOCK[0] }, { GPU_WIDE_BLOCK[1] }, { GPU_WIDE_BLOCK[2] }>,
+            _ => grouped_gemm::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>,
+        };
+        let launch = kernel(&self.table, &self.a, &self.b, &mut self.c);
+        Ok(match self.target {
+            Target::Sim | Target::Reference => launch.grid(Grid::cubes(1).pes(8)),
+            Target::Cuda | Target::PtxEmu => {
+                let programs = self.groups.blocks(block).clamp(1, PER_SM * SMS);
+                launch.grid(Grid::cubes(programs)).threads(gpu_threads(block))
+            }
+        })
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let expected = reference(&self.groups, to_f64(&self.a).view(), to_f64(&self.b).view()).into_dyn();

@@ -12,11 +12,11 @@ use tilewright::registry::{
 
 /// Rows and columns of c a program makes at once, and how much of K it takes a step.
 pub const BLOCK: [usize; 3] = [64, 64, 64];
-/// The same on a GPU: of 16-bit elements, eight warps of 64 x 32 sums each, three steps of both operands in 96 KiB; of others,
-/// which the threads multiply, four rows and four columns a thread.
+/// The same on a GPU: of elements of up to 16 bits, four warps of 64 x 64 sums each, which read the least of shared memory for a
+/// product, and three steps of both operands in 96 KiB, so that an SM has two programs; of others, which the threads multiply,
+/// four rows and four columns a thread.
 pub const GPU_BLOCK: [usize; 3] = [128, 128, 64];
 pub const GPU_WIDE_BLOCK: [usize; 3] = [64, 64, 32];
-pub const GPU_THREADS: u32 = 256;
 
 /// The block of `a . b` whose upper left element is at `row`, `col`; what lies past an edge reads as zero.
 #[device]
@@ -87,17 +87,17 @@ pub fn block(target: Target, bytes: u64) -> [usize; 3] {
         Target::Cuda | Target::PtxEmu => GPU_WIDE_BLOCK,
     }
 }
+/// Threads of a program on a GPU.
+pub fn gpu_threads(block: [usize; 3]) -> u32 {
+    if block == GPU_BLOCK { 128 } else { 256 }
+}
 /// A launch over blocks of an `m x n` result: on a GPU a program each, elsewhere over the PEs of one cube.
-pub fn over_blocks<'a>(
-    launch: Launch<'a>,
-    target: Target,
-    [m, n]: [usize; 2],
-    [rows, columns, _]: [usize; 3],
-) -> Launch<'a> {
+pub fn over_blocks<'a>(launch: Launch<'a>, target: Target, [m, n]: [usize; 2], block: [usize; 3]) -> Launch<'a> {
+    let [rows, columns, _] = block;
     match target {
         Target::Sim | Target::Reference => launch.grid(Grid::cubes(1).pes(8)),
         Target::Cuda | Target::PtxEmu => {
-            launch.grid(Grid::cubes(m.div_ceil(rows) * n.div_ceil(columns))).threads(GPU_THREADS)
+            launch.grid(Grid::cubes(m.div_ceil(rows) * n.div_ceil(columns))).threads(gpu_threads(block))
         }
     }
 }

@@ -4,12 +4,12 @@
 //! Blocks are taken a few rows of blocks at a time, down before right, so that programs at work together share what they read.
 //! Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table; integers exact.
 
-use crate::matmul::{BLOCK, product_block};
+use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, block, gpu_threads, product_block};
 use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, MakeCase, Param, Rule, Settings};
+use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
 
 /// Rows of blocks that are worked through together.
 pub const BAND: usize = 4;
@@ -68,12 +68,12 @@ pub const PERSISTENT_MATMUL: KernelDef = KernelDef {
         let case = s.pick::<MakeCase>(
             "elem",
             &[
-                ("f16", |s, inputs, _| PersistentCase::<f16, f32>::boxed(s, inputs, -1.0..1.0)),
-                ("bf16", |s, inputs, _| PersistentCase::<bf16, f32>::boxed(s, inputs, -1.0..1.0)),
-                ("f32", |s, inputs, _| PersistentCase::<f32, f32>::boxed(s, inputs, -1.0..1.0)),
-                ("f64", |s, inputs, _| PersistentCase::<f64, f64>::boxed(s, inputs, -1.0..1.0)),
-                ("i8", |s, inputs, _| PersistentCase::<i8, i32>::boxed(s, inputs, -128.0..128.0)),
-                ("u8", |s, inputs, _| PersistentCase::<u8, i32>::boxed(s, inputs, 0.0..256.0)),
+                ("f16", |s, inputs, on| PersistentCase::<f16, f32>::boxed(s, inputs, on, -1.0..1.0)),
+                ("bf16", |s, inputs, on| PersistentCase::<bf16, f32>::boxed(s, inputs, on, -1.0..1.0)),
+                ("f32", |s, inputs, on| PersistentCase::<f32, f32>::boxed(s, inputs, on, -1.0..1.0)),
+                ("f64", |s, inputs, on| PersistentCase::<f64, f64>::boxed(s, inputs, on, -1.0..1.0)),
+                ("i8", |s, inputs, on| PersistentCase::<i8, i32>::boxed(s, inputs, on, -128.0..128.0)),
+                ("u8", |s, inputs, on| PersistentCase::<u8, i32>::boxed(s, inputs, on, 0.0..256.0)),
             ],
         )?;
         case(s, inputs, limits)
@@ -85,22 +85,39 @@ struct PersistentCase<T, A> {
     b: Tensor<T, 2>,
     c: Tensor<A, 2>,
     cubes: usize,
+    target: Target,
 }
 
 impl<T: DotInto<A>, A: Num> PersistentCase<T, A> {
-    fn boxed(s: &Settings, inputs: Inputs, numbers: std::ops::Range<f64>) -> Result<Box<dyn Case>, Diagnostics> {
+    fn boxed(
+        s: &Settings,
+        inputs: Inputs,
+        limits: &Limits,
+        numbers: std::ops::Range<f64>,
+    ) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let cubes = s.integer("cubes")?;
         let (a, b) = (inputs.uniform("a", [m, k], numbers.clone()), inputs.uniform("b", [k, n], numbers));
         let c = inputs.output([m, n]).placed(Placement::over_cubes(0, cubes));
-        Ok(Box::new(PersistentCase::<T, A> { a, b, c, cubes }))
+        Ok(Box::new(PersistentCase::<T, A> { a, b, c, cubes, target: limits.target }))
     }
 }
 
 impl<T: DotInto<A>, A: Num> Case for PersistentCase<T, A> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let kernel = persistent_matmul::<T, A, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>;
-        Ok(kernel(&self.a, &self.b, &mut self.c).grid(Grid::cubes(self.cubes).pes(8)))
+        let block = block(self.target, T::ELEM.bytes());
+        let kernel = match block {
+            GPU_BLOCK => persistent_matmul::<T, A, { GPU_BLOCK[0] }, { GPU_BLOCK[1] }, { GPU_BLOCK[2] }>,
+            GPU_WIDE_BLOCK => {
+                persistent_matmul::<T, A, { GPU_WIDE_BLOCK[0] }, { GPU_WIDE_BLOCK[1] }, { GPU_WIDE_BLOCK[2] }>
+            }
+            _ => persistent_matmul::<T, A, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>,
+        };
+        let launch = kernel(&self.a, &self.b, &mut self.c).grid(Grid::cubes(self.cubes).pes(8));
+        Ok(match self.target {
+            Target::Sim | Target::Reference => launch,
+            Target::Cuda | Target::PtxEmu => launch.threads(gpu_threads(block)),
+        })
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let expected = reference(to_f64(&self.a).view(), to_f64(&self.b).view()).into_dyn();

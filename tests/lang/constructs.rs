@@ -222,6 +222,25 @@ fn shifts_and_remainders_follow_the_sign_of_the_element() {
     }
 }
 
+/// Sums of columns, of as many as the launch says.
+#[kernel]
+fn column_sums<const N: usize>(x: View<i32, 2>, y: ViewMut<i32, 1>, #[comptime] n: usize) {
+    let mut sums = zeros_sized::<i32, D1<N>>([n]);
+    for i in 0..x.len(Axis::<0>) {
+        sums += x.at(i, 0).load_sized::<D1<N>>([n]);
+    }
+    y.at(0).store(sums);
+}
+#[test]
+fn zeros_of_an_open_length_start_a_sum() {
+    let x = Tensor::from_vec([2, 3], vec![1, 2, 3, 40, 50, 60]).expect("2 x 3");
+    for mut on in targets() {
+        let mut y = Tensor::from_vec([3], vec![7; 3]).expect("3");
+        run(column_sums::<ANY>(&x, &mut y, 3), &mut on);
+        assert_eq!(y.elements(), [41, 52, 63]);
+    }
+}
+
 /// What only tracing can see of an open length: every operation that needs it closed.
 #[kernel]
 fn open<const N: usize>(x: View<f32, 2>, n: Scalar<i32>) {

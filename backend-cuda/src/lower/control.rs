@@ -55,7 +55,7 @@ impl Lower<'_> {
         let (turn, end) = (self.body.label(), self.body.label());
         let none = self.body.setp(Cmp::Ge, ty, counter, hi);
         self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: end, uniform: true });
-        let mut rings = self.start_rings(o, Count { index: *index, ty, lo, hi, step })?;
+        let mut rings = self.start_rings(id, o, Count { index: *index, ty, lo, hi, step })?;
         let before = self.body.here();
         self.body.emit(PtxOp::Label(turn));
         self.enter_loop(&[o.body], Some((*index, &o.range)));

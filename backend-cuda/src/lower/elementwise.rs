@@ -35,6 +35,11 @@ impl Lower<'_> {
             self.set_tile(id, regs);
             return Ok(());
         }
+        if let (Some(power), [x]) = (self.weights.form(m, id), tiles.as_slice()) {
+            let regs = x.iter().map(|x| self.function(power, elem, (*x).into())).collect();
+            self.set_tile(id, regs);
+            return Ok(());
+        }
         let mut regs = Vec::with_capacity(layout.regs());
         for reg in 0..layout.regs() {
             let args: Vec<Src> = tiles.iter().map(|tile| tile[reg].into()).collect();

@@ -50,6 +50,7 @@ use crate::shared::{self, Plan};
 use crate::talk::Talk;
 use errors::Fault;
 use held::Held;
+use math::Weights;
 use memory::{Around, Hoisted};
 use panels::{Panels, Uses};
 use queue::Queues;
@@ -72,6 +73,8 @@ struct Lower<'m> {
     uses: Uses,
     /// The same where warps go on by themselves; while they do, for all threads.
     others: Teams,
+    /// Powers that are read as weights.
+    weights: Weights,
     /// Groups of copies that have not been waited for, oldest first.
     on_their_way: Vec<u32>,
     /// Loads of the loops around the current op that ran ahead.
@@ -113,6 +116,7 @@ struct Lower<'m> {
     /// The op that is being lowered.
     current: OpId,
     moves: Vec<Move>,
+    remarks: Vec<Remark>,
 }
 
 /// A tile that an op needs in another layout than its own.
@@ -138,8 +142,9 @@ pub struct Lowered {
     pub steps: Vec<OpId>,
     pub layouts: Layouts,
     pub moves: Vec<Move>,
-    pub plan: Plan,
+    /// What the code is not as the kernel asks for.
     pub remarks: Vec<Remark>,
+    pub plan: Plan,
 }
 
 /// What lowering an op gives.
@@ -204,6 +209,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
             Placement::Hoisted { .. } | Placement::InPlace => true,
         };
     }
+    let weights = Weights::of(m, &[&uses, &others.uses]);
     let mut cx = Lower {
         m,
         options,
@@ -211,6 +217,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
         layouts,
         uses,
         others,
+        weights,
         on_their_way: Vec::new(),
         ringed: FxHashMap::default(),
         most_stages: room.stages,
@@ -225,6 +232,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
         specials: FxHashMap::default(),
         current: OpId(0),
         moves: Vec::new(),
+        remarks: Vec::new(),
         hoisted: FxHashMap::default(),
         written: written(m),
         atomics: [None; 2],
@@ -258,9 +266,9 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
         body: std::mem::take(&mut cx.body),
     };
     let mail_bytes = cx.mail_bytes();
-    let Lower { abi, slots, prints, stops, steps, layouts, others, moves, .. } = cx;
+    let Lower { abi, slots, prints, stops, steps, layouts, others, moves, remarks, .. } = cx;
     let layouts = layouts.with(&others.layouts, &warps::made_by_warps(m));
-    Ok(Lowered { kernel, abi, slots, prints, stops, mail_bytes, steps, layouts, moves, plan, remarks: Vec::new() })
+    Ok(Lowered { kernel, abi, slots, prints, stops, mail_bytes, steps, layouts, moves, plan, remarks })
 }
 
 /// By parameter: whether some op writes it.

@@ -4,16 +4,18 @@
 //!
 //! The number of slots is the loop's `stages`, or as many as shared memory has room for.
 
-use super::Lower;
 use super::errors::Fault;
 use super::held::{Held, bits};
+use super::memory::Around;
 use super::panels::Panels;
+use super::{Lower, MOST_STAGES};
 use crate::layout::sides;
-use crate::ptx::{Bin, Cmp, Guard, Op as PtxOp, Reg, Ring, Src, Ty};
+use crate::ptx::{Bin, Cmp, Guard, Line, Op as PtxOp, Reg, Ring, Src, Ty};
 use rustc_hash::FxHashSet;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::{self, For};
 use tilewright_core::ir::{Def, Op, OpId, RegionId, ValueId};
+use tilewright_core::passes::{Remark, Verdict};
 
 /// What of a loop runs ahead.
 pub(super) struct Ahead {
@@ -35,6 +37,8 @@ pub(super) struct Rings {
     fill: Reg,
     read: Reg,
     count: Count,
+    /// The loop, ahead of its turns: what addresses follow.
+    filling: Vec<Around>,
 }
 
 /// How the loop counts.
@@ -109,8 +113,13 @@ impl Lower<'_> {
     }
 
     /// Fills the first slots.
-    pub(super) fn start_rings(&mut self, o: &For, count: Count) -> Result<Option<Rings>, Diagnostics> {
+    pub(super) fn start_rings(&mut self, id: OpId, o: &For, count: Count) -> Result<Option<Rings>, Diagnostics> {
         let Some(ahead) = self.ahead(&o.range, o.body) else { return Ok(None) };
+        if let Some(wanted) = o.range.stages.filter(|wanted| *wanted > ahead.stages) {
+            let why = if ahead.stages < MOST_STAGES { "shared memory holds no more" } else { "more hide nothing more" };
+            let text = format!("has {} of {wanted} stages: {why}", ahead.stages);
+            self.remarks.push(Remark::new("ring", Verdict::Declined, self.m, id, text));
+        }
         let at = |cx: &Self, op: OpId, fault: Fault| -> Diagnostics { fault.diagnostic(cx.m, op).into() };
         let mut places = Vec::new();
         for load in &ahead.loads {
@@ -127,17 +136,23 @@ impl Lower<'_> {
         let index = self.body.mov(bits(count.ty), count.lo);
         let more = self.body.setp(Cmp::Lt, count.ty, index, count.hi);
         let [fill, read] = [0; 2].map(|first| self.body.mov(Ty::B32, Src::Imm(first)));
-        let mut rings = Rings { ahead, places, index, more, fill, read, count };
+        let filling = vec![self.filling(&[o.body], (count.index, &o.range))];
+        let mut rings = Rings { ahead, places, index, more, fill, read, count, filling };
+        let before = self.body.here();
+        let mut first = Vec::new();
         for _ in 1..rings.ahead.stages {
-            self.fill_slot(&mut rings, Ring::Filling)?;
+            first.extend(self.fill_slot(&mut rings, Ring::Filling)?);
         }
+        self.body.insert(before, first);
         Ok(Some(rings))
     }
     /// The turn's tiles are there, and the slots of the turn before free.
     pub(super) fn turn_rings(&mut self, rings: &mut Rings) -> Result<(), Diagnostics> {
         self.body.emit(PtxOp::CopyWait { keep: rings.ahead.stages - 2, upto: 0 });
         self.body.emit(PtxOp::Bar);
-        self.fill_slot(rings, Ring::Turning)?;
+        // Addresses are those that the first slots were filled from.
+        let new = self.fill_slot(rings, Ring::Turning)?;
+        debug_assert!(new.is_empty(), "an address that no slot was filled from");
         for (load, place) in rings.ahead.loads.iter().zip(&rings.places) {
             let bytes = Src::Imm(u64::from(place.format.bytes()));
             let slot = self.body.bin(Bin::MulLo, Ty::U32, rings.read, bytes);
@@ -156,12 +171,14 @@ impl Lower<'_> {
         self.ringed.retain(|load, _| !rings.ahead.loads.contains(load));
     }
 
-    /// Loads what the turn ahead needs, if there is one; a group of copies in any case, so that counting stays right.
-    fn fill_slot(&mut self, rings: &mut Rings, ring: Ring) -> Result<(), Diagnostics> {
+    /// Loads what the turn ahead needs, if there is one; a group of copies in any case, so that counting stays right. Gives what
+    /// stands before the first filling.
+    fn fill_slot(&mut self, rings: &mut Rings, ring: Ring) -> Result<Vec<Line>, Diagnostics> {
         let skip = self.body.label();
         self.body.emit_if(Guard { pred: rings.more, negated: true }, PtxOp::Bra { to: skip, uniform: true });
         let fills: Vec<(OpId, Panels)> = rings.ahead.loads.iter().copied().zip(rings.places.iter().cloned()).collect();
-        self.load_ahead(&rings.ahead, &fills, (rings.count.index, rings.index), (rings.fill, ring))?;
+        let (turn, slot) = ((rings.count.index, rings.index), (rings.fill, ring));
+        self.load_ahead(&rings.ahead, &fills, turn, slot, &mut rings.filling)?;
         self.body.emit(PtxOp::Label(skip));
         self.body.commit_copies();
         let Count { ty, hi, step, .. } = rings.count;
@@ -171,19 +188,20 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Bin { op: Bin::And, ty: Ty::Pred, d: more, a: more.into(), b: further.into() });
         self.body.emit(PtxOp::Bin { op: Bin::Add, ty, d: index, a: index.into(), b: step });
         self.next_slot(rings.fill, rings.ahead.stages);
-        Ok(())
+        Ok(rings.filling.iter_mut().flat_map(|filling| self.move_on(filling)).collect())
     }
-    /// Makes the copies of another turn's loads into this slot of their places.
+    /// Makes the copies of another turn's loads into this slot of their places. `around`: the loops whose turns are that one's;
+    /// addresses that others carry are those of their own turns.
     pub(super) fn load_ahead(
         &mut self,
         ahead: &Ahead,
         fills: &[(OpId, Panels)],
         (index, turn): (ValueId, Reg),
         (slot, ring): (Reg, Ring),
+        around: &mut Vec<Around>,
     ) -> Result<(), Diagnostics> {
         let m = self.m;
-        // Addresses that loops carry are those of their own turns.
-        let around = std::mem::take(&mut self.loops);
+        std::mem::swap(&mut self.loops, around);
         let changed: Vec<ValueId> = ahead.leads.iter().map(|op| m.op(*op).results.first).chain([index]).collect();
         let before: Vec<Option<Held>> = changed.iter().map(|v| self.values[v.index()].clone()).collect();
         self.values[index.index()] = Some(Held::Scalar(turn.into()));
@@ -199,7 +217,7 @@ impl Lower<'_> {
             self.load_into(*load, o, &place).map_err(|fault| fault.diagnostic(m, *load))?;
         }
         changed.iter().zip(before).for_each(|(v, held)| self.values[v.index()] = held);
-        self.loops = around;
+        std::mem::swap(&mut self.loops, around);
         Ok(())
     }
     pub(super) fn next_slot(&mut self, slot: Reg, stages: u32) {

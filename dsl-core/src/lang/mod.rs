@@ -26,7 +26,7 @@ pub use elem::{Bits, DotInto, Elem, Float, Int, Num};
 pub use flow::{map_reduce, unroll};
 pub use handle::{Handle, Scalar};
 pub use launch::{Comptime, Launch};
-pub use operand::{Operand, full, scalar, zero, zeros};
+pub use operand::{Operand, full, scalar, zero, zeros, zeros_sized};
 pub use product::{dot, dot_acc, dot_acc_tf32, dot_tf32};
 pub use program::{
     barrier, composite, cube_id, keep, num_cubes, num_pes, num_programs, pe_id, program_id, recv, recv_like,
@@ -68,7 +68,7 @@ pub mod prelude {
         ANY, Along, Axis, AxisOf, Bits, Comptime, D0, D1, D2, D3, D4, DotInto, DropAxis, Elem, Float, Handle, Index,
         Int, Launch, Num, Operand, Place, Scalar, Shape, Tile, Value, View, ViewMut, WithRows, barrier, composite,
         cube_id, dot, dot_acc, dot_acc_tf32, dot_tf32, full, iota, iota_sized, keep, map_reduce, num_cubes, num_pes,
-        num_programs, pe_id, program_id, recv, recv_like, recv_sized, scalar, send, unroll, zero, zeros,
+        num_programs, pe_id, program_id, recv, recv_like, recv_sized, scalar, send, unroll, zero, zeros, zeros_sized,
     };
     pub use crate::elem::{ElemType, F8E4M3, F8E5M2};
     pub use crate::ir::ops::{Cache, Dir, Port, Scope};

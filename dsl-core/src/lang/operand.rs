@@ -126,6 +126,11 @@ pub fn zeros<T: Elem, S: Shape>() -> Tile<T, S> {
     let zero = at_shape(like, Literal::zero(T::ELEM));
     Tile::of(zero)
 }
+/// The same of a shape with `ANY` lengths: those lengths in order, host values.
+#[track_caller]
+pub fn zeros_sized<T: Elem, S: Shape>(lengths: impl AsRef<[usize]>) -> Tile<T, S> {
+    Tile::of(at_shape(super::view::sized::<T, S>(lengths.as_ref()), Literal::zero(T::ELEM)))
+}
 /// Zero of any element type (`false`, for `bool`), where a literal could not say which.
 #[track_caller]
 pub fn zero<T: Elem>() -> Scalar<T> {

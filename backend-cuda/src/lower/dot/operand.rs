@@ -3,7 +3,7 @@
 use super::super::Lower;
 use super::super::errors::Fault;
 use super::super::held::{Held, bits, held};
-use super::super::memory::Packing;
+use super::super::memory::{Kept, Packing};
 use super::super::panels::{Fragments, Panels};
 use super::super::reduce::by_coord;
 use crate::layout::{Conversion, RegLayout, conversion, is_anew};
@@ -53,7 +53,30 @@ impl Lower<'_> {
         }
         let panels = self.in_panels(value, cover)?;
         let panels = Panels { turned: panels.turned ^ turned, ..panels };
-        Ok(Operand::Panels { from: self.fragments(&panels, layout), step: [layout.atom(0), layout.atom(1)] })
+        let step = [layout.atom(0), layout.atom(1)];
+        if let Some(words) = self.kept_words((value, layout.clone(), turned), &panels, step)? {
+            let [rows, columns] = [layout.rep()[0] as usize, layout.rep()[1] as usize];
+            return Ok(Operand::Words { per_step: words.len() / (rows * columns), words, columns });
+        }
+        Ok(Operand::Panels { from: self.fragments(&panels, layout), step })
+    }
+    /// All of an operand, read before the loop that does not change it.
+    fn kept_words(&mut self, what: Kept, panels: &Panels, step: [u32; 2]) -> Result<Option<Vec<Reg>>, Fault> {
+        if panels.slot.is_some() {
+            return Ok(None);
+        }
+        let layout = what.1.clone();
+        let words = layout.regs() * panels.format.elem.bytes() as usize / 4;
+        self.kept(what, words, |cx| {
+            let mut from = cx.fragments(panels, &layout);
+            let mut words = Vec::new();
+            for row in 0..layout.rep()[0] {
+                for column in 0..layout.rep()[1] {
+                    words.extend(cx.fragment(&mut from, [row * step[0], column * step[1]]));
+                }
+            }
+            Ok(words)
+        })
     }
     pub(super) fn mma_words(&mut self, operand: &mut Operand, row: u32, column: u32) -> Vec<Reg> {
         match operand {

@@ -22,6 +22,8 @@ impl Calc<'_, '_> {
             Function::Tanh => self.cx.math(Math::TanhApprox, Ty::F32, x),
             Function::Sin => self.cx.math(Math::Sin, Ty::F32, x),
             Function::Cos => self.cx.math(Math::Cos, Ty::F32, x),
+            Function::Weight => self.weight(x),
+            Function::Weight2 => self.cx.math(Math::Ex2, Ty::F32, x),
             // No instruction is near it.
             Function::Erf => self.erf(x),
         }

@@ -3,7 +3,7 @@
 //! subnormal numbers, infinities and NaN, and none branches, but for the angles of `turn.rs` that are far from 0.
 //!
 //! `calc.rs`: arithmetic for formulas. `exp.rs`: powers and `tanh`. `log.rs`. `erf.rs`. `turn.rs`: sine and cosine. `fast.rs`: what
-//! `fast_math` makes of them.
+//! `fast_math` makes of them. `weights.rs`: powers of which products read 16 bits.
 //! `coefficients.rs`: polynomials, printed by `coefficients.py`, which derives them.
 
 mod calc;
@@ -13,6 +13,9 @@ mod exp;
 mod fast;
 mod log;
 mod turn;
+mod weights;
+
+pub(super) use weights::Weights;
 
 use super::Lower;
 use super::held::held;
@@ -25,6 +28,9 @@ use tilewright_core::elem::ElemType;
 pub(super) enum Function {
     Exp,
     Exp2,
+    /// `Exp`, `Exp2` of f32 where 16 bits of the result are read (`weights.rs`).
+    Weight,
+    Weight2,
     Log,
     Log2,
     Tanh,
@@ -88,6 +94,8 @@ impl Calc<'_, '_> {
             (Function::Exp, _) => self.exp_f32(x),
             (Function::Exp2, Ty::F64) => self.exp2_f64(x),
             (Function::Exp2, _) => self.cx.math(Math::Ex2Full, Ty::F32, x),
+            (Function::Weight, _) => self.weight(x),
+            (Function::Weight2, _) => self.cx.math(Math::Ex2, Ty::F32, x),
             (Function::Log, _) => self.log(x),
             (Function::Log2, _) => self.log2(x),
             (Function::Tanh, _) => self.tanh(x),

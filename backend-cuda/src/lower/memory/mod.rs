@@ -17,7 +17,7 @@ mod window;
 
 pub(super) use early::issue_order;
 pub(super) use pack::Packing;
-pub(super) use turns::Around;
+pub(super) use turns::{Around, Kept};
 pub(super) use width::vector;
 pub(super) use window::{Edge, Hoisted, Span};
 

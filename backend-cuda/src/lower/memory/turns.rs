@@ -3,12 +3,16 @@
 
 use super::super::Lower;
 use super::super::errors::Fault;
-use crate::ptx::{Bin, Line, Op as PtxOp, Reg, Src, Ty};
+use super::window::Hoisted;
+use crate::layout::RegLayout;
+use crate::ptx::{Bin, Line, Op as PtxOp, Place, Reg, Src, Ty};
+use rustc_hash::FxHashMap;
 use tilewright_core::elem::ElemType;
-use tilewright_core::ir::ops::{Access, Range};
+use tilewright_core::ir::ops::{Access, Op, Range};
 use tilewright_core::ir::{Module, OpId, RegionId, ValueId};
 
 /// A loop around the current op.
+#[derive(Default)]
 pub(in crate::lower) struct Around {
     regions: Vec<RegionId>,
     /// Its ops, which lie side by side in the module's arena: first and one past the last.
@@ -19,7 +23,23 @@ pub(in crate::lower) struct Around {
     before: Vec<Line>,
     pointers: Vec<Pointer>,
     distances: Vec<(Distance, Reg)>,
+    /// Operands of products that no turn changes, in registers.
+    kept: Vec<(Kept, Vec<Reg>)>,
+    /// What is computed once before its first turn.
+    hoisted: FxHashMap<Hoisted, Reg>,
+    /// It fills slots of a ring: addresses move on with each filling.
+    fills: bool,
+    /// Other loops stand in it.
+    is_outer: bool,
 }
+
+/// Which operand, the layout of its fragments, and whether that is of its transpose.
+pub(in crate::lower) type Kept = (ValueId, RegLayout, bool);
+/// Registers that a loop keeps for operands at most.
+const KEPT: usize = 32;
+/// Registers of its sums, products and kept operands together: ptxas has 255, and wants as many again for addresses and for what
+/// it reads early as are left. Attention with 32 rows a warp (160 with q) spilled.
+const KEPT_BESIDE: usize = 140;
 
 struct Counted {
     index: ValueId,
@@ -34,6 +54,8 @@ struct Pointer {
     base: Reg,
     /// How it follows the loop's index: bytes a place, and places a step of 1.
     follows: Vec<(Src, i64)>,
+    /// How far from the base the first turn's is.
+    from: Distance,
     at: Reg,
     by: Src,
 }
@@ -73,20 +95,107 @@ impl Lower<'_> {
             least: range.step.map_or(1, least),
         });
         let (regions, ops) = (regions.to_vec(), span(self.m, regions));
-        let (before, pointers, distances) = (Vec::new(), Vec::new(), Vec::new());
-        self.loops.push(Around { regions, ops, counted, before, pointers, distances });
+        let mut is_outer = false;
+        for r in &regions {
+            self.m.walk(*r, &mut |op| is_outer |= matches!(self.m.op(op).op, Op::For(_) | Op::While(_)));
+        }
+        self.loops.push(Around { regions, ops, counted, is_outer, ..Around::default() });
+    }
+    /// What `f` computes, once for the whole kernel; for the slots of a ring, once for its loop; and where it stands in a loop
+    /// around others, whose turns would have to keep it.
+    pub(in crate::lower) fn hoisted(&mut self, what: Hoisted, f: impl FnOnce(&mut Self) -> Reg) -> Reg {
+        if let Some(reg) = self.hoisted.get(&what) {
+            return *reg;
+        }
+        match self.loops.last() {
+            Some(around) if around.fills => {
+                if let Some(reg) = around.hoisted.get(&what) {
+                    return *reg;
+                }
+                let from = self.body.aside();
+                let reg = f(self);
+                let lines = self.body.apart(from);
+                if let Some(around) = self.loops.last_mut() {
+                    around.before.extend(lines);
+                    around.hoisted.insert(what, reg);
+                }
+                reg
+            }
+            Some(around) if around.is_outer => f(self),
+            Some(_) | None => {
+                let from = self.body.aside();
+                let reg = f(self);
+                self.body.resume(from, Place::Entry);
+                self.hoisted.insert(what, reg);
+                reg
+            }
+        }
+    }
+    /// The same loop, ahead of its turns: what fills the slots of its rings.
+    pub(in crate::lower) fn filling(&mut self, regions: &[RegionId], counted: (ValueId, &Range)) -> Around {
+        self.enter_loop(regions, Some(counted));
+        Around { fills: true, ..self.loops.pop().unwrap_or_default() }
     }
     /// Ends the turn of a loop: moves its addresses on. Gives what stands before the first turn.
     pub(in crate::lower) fn leave_loop(&mut self) -> Vec<Line> {
-        let Some(around) = self.loops.pop() else { return Vec::new() };
-        for Pointer { at, by, .. } in around.pointers {
-            self.body.emit(PtxOp::Bin { op: Bin::Add, ty: Ty::S64, d: at, a: at.into(), b: by });
+        let Some(mut around) = self.loops.pop() else { return Vec::new() };
+        self.move_on(&mut around)
+    }
+    /// Moves the addresses on by a turn. Gives what stands before the first one and has not been given.
+    pub(in crate::lower) fn move_on(&mut self, around: &mut Around) -> Vec<Line> {
+        for Pointer { at, by, .. } in &around.pointers {
+            self.body.emit(PtxOp::Bin { op: Bin::Add, ty: Ty::S64, d: *at, a: (*at).into(), b: *by });
         }
-        around.before
+        std::mem::take(&mut around.before)
+    }
+    /// Whether slots of a ring are being filled.
+    pub(super) fn fills_a_ring(&self) -> bool {
+        self.loops.last().is_some_and(|around| around.fills)
+    }
+    /// What the innermost loop keeps of an operand that it does not change: `read` reads so many words before the first turn.
+    /// `None`: no loop does, its turns change the value, or it keeps enough.
+    pub(in crate::lower) fn kept(
+        &mut self,
+        what: Kept,
+        words: usize,
+        read: impl FnOnce(&mut Self) -> Result<Vec<Reg>, Fault>,
+    ) -> Result<Option<Vec<Reg>>, Fault> {
+        let Some(around) = self.loops.last() else { return Ok(None) };
+        if around.counted.is_none() || self.changes_in(what.0, around) {
+            return Ok(None);
+        }
+        if let Some((_, known)) = around.kept.iter().find(|(known, _)| *known == what) {
+            return Ok(Some(known.clone()));
+        }
+        let kept = around.kept.iter().map(|(_, regs)| regs.len()).sum::<usize>() + words;
+        if kept > KEPT || kept + self.sums_of(around) > KEPT_BESIDE {
+            return Ok(None);
+        }
+        let depth = self.loops.len() - 1;
+        let regs = self.before_loop(depth, read)?;
+        self.loops[depth].kept.push((what, regs.clone()));
+        Ok(Some(regs))
+    }
+    /// Registers of the tiles that a loop carries, and of the products that start anew in its turns.
+    fn sums_of(&self, around: &Around) -> usize {
+        let m = self.m;
+        let regs = |v: ValueId| self.layouts.get(v).map_or(0, |layout| layout.regs());
+        let mut sum = around.regions.iter().flat_map(|r| &m.region(*r).args).map(|v| regs(*v)).sum();
+        for r in &around.regions {
+            m.walk(*r, &mut |op| match &m.op(op).op {
+                Op::Dot(o) if o.c.is_none() => sum += regs(m.op(op).results.first),
+                _ => {}
+            });
+        }
+        sum
     }
     /// The address of an access as one that the innermost loop that moves it carries, and a constant. `None`: no loop does,
     /// or computing it anew costs no more.
     pub(super) fn carried(&mut self, at: &Access, elem: ElemType, base: Reg) -> Result<Option<(Reg, i64)>, Fault> {
+        if self.loops.last().is_some_and(|around| around.is_outer && !around.fills) {
+            // The turns of the loops in it would have to keep it.
+            return Ok(None);
+        }
         let moves = |cx: &Self, around: &Around| at.index.iter().any(|v| cx.changes_in(*v, around));
         let Some(depth) = self.loops.iter().rposition(|around| moves(self, around)) else { return Ok(None) };
         let around = &self.loops[depth];
@@ -113,38 +222,43 @@ impl Lower<'_> {
                 (stride, n) => distance.constants.push((stride, n)),
             }
         }
-        if is_cheap {
+        if is_cheap && !self.loops[depth].fills {
             return Ok(None);
         }
         if i32::try_from(offset).is_err() {
             distance.constants.push((Src::Imm(1), std::mem::take(&mut offset)));
         }
+        if self.loops[depth].fills {
+            return Ok(Some((self.pointer(depth, base, follows, distance)?, offset)));
+        }
         self.streams = true;
-        let pointer = self.pointer(depth, base, follows)?;
+        let pointer = self.pointer(depth, base, follows, Distance::default())?;
         Ok(Some(match self.distance(depth, distance)? {
             None => (pointer, offset),
             Some(by) => (self.body.bin(Bin::Add, Ty::S64, pointer, by), offset),
         }))
     }
     /// The register that the loop moves on for everything that follows its index from `base` on in the same steps.
-    fn pointer(&mut self, depth: usize, base: Reg, follows: Vec<(Src, i64)>) -> Result<Reg, Fault> {
+    fn pointer(&mut self, depth: usize, base: Reg, follows: Vec<(Src, i64)>, from: Distance) -> Result<Reg, Fault> {
         let around = &self.loops[depth];
-        if let Some(known) = around.pointers.iter().find(|known| known.base == base && known.follows == follows) {
+        let same = |known: &&Pointer| known.base == base && known.follows == follows && known.from == from;
+        if let Some(known) = around.pointers.iter().find(same) {
             return Ok(known.at);
         }
         let Some(Counted { lo, step, .. }) = around.counted else { return Err(Fault::NoValue) };
         let (at, by) = self.before_loop(depth, |cx| {
             let lo = cx.index(lo)?;
             let step = step.map_or(Ok(Src::Imm(1)), |step| cx.index(step))?;
-            let (mut from, mut by) = (Src::Reg(base), Src::Imm(0));
+            let distance = cx.bytes_of(&from)?;
+            let (mut first, mut by) = (cx.sum(Src::Reg(base), distance), Src::Imm(0));
             for (stride, times) in &follows {
                 let bytes = cx.product(*stride, Src::Imm(*times as u64));
-                let (first, more) = (cx.product(bytes, lo), cx.product(bytes, step));
-                (from, by) = (cx.sum(from, first), cx.sum(by, more));
+                let (more, each) = (cx.product(bytes, lo), cx.product(bytes, step));
+                (first, by) = (cx.sum(first, more), cx.sum(by, each));
             }
-            Ok((cx.body.mov(Ty::B64, from), by))
+            Ok((cx.body.mov(Ty::B64, first), by))
         })?;
-        self.loops[depth].pointers.push(Pointer { base, follows, at, by });
+        self.loops[depth].pointers.push(Pointer { base, follows, from, at, by });
         Ok(at)
     }
     /// `None`: none.
@@ -156,21 +270,25 @@ impl Lower<'_> {
             return Ok(Some(*known));
         }
         let reg = self.before_loop(depth, |cx| {
-            let mut sum = Src::Imm(0);
-            for (stride, v, n) in &distance.places {
-                let places = cx.index(*v)?;
-                let places = cx.product(places, Src::Imm(*n as u64));
-                let bytes = cx.product(places, *stride);
-                sum = cx.sum(sum, bytes);
-            }
-            for (stride, n) in &distance.constants {
-                let bytes = cx.product(*stride, Src::Imm(*n as u64));
-                sum = cx.sum(sum, bytes);
-            }
+            let sum = cx.bytes_of(&distance)?;
             Ok(cx.in_register(Ty::S64, sum))
         })?;
         self.loops[depth].distances.push((distance, reg));
         Ok(Some(reg))
+    }
+    fn bytes_of(&mut self, distance: &Distance) -> Result<Src, Fault> {
+        let mut sum = Src::Imm(0);
+        for (stride, v, n) in &distance.places {
+            let places = self.index(*v)?;
+            let places = self.product(places, Src::Imm(*n as u64));
+            let bytes = self.product(places, *stride);
+            sum = self.sum(sum, bytes);
+        }
+        for (stride, n) in &distance.constants {
+            let bytes = self.product(*stride, Src::Imm(*n as u64));
+            sum = self.sum(sum, bytes);
+        }
+        Ok(sum)
     }
     /// What `f` emits stands before the first turn of the loop.
     fn before_loop<T>(&mut self, depth: usize, f: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {

@@ -6,7 +6,7 @@ use super::super::errors::Fault;
 use super::super::panels::Format;
 use crate::abi::Item;
 use crate::layout::{Coord, RegLayout};
-use crate::ptx::{Addr, Bin, Cmp, Place, Reg, Src, Tern, Ty};
+use crate::ptx::{Addr, Bin, Cmp, Reg, Src, Tern, Ty};
 use rustc_hash::FxHashMap;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::ops::Access;
@@ -35,6 +35,11 @@ pub(in crate::lower) enum Hoisted {
     /// The thread's number in its warp, and the warp's in the CTA.
     Lane,
     Warp,
+    /// Bytes of so many places, each of so many as the register says.
+    Places {
+        stride: Reg,
+        places: u32,
+    },
     /// The policy of memory that is read once.
     EvictFirst,
     /// A thread's place in a tile in shared memory.
@@ -95,20 +100,11 @@ pub(in crate::lower) struct Way<'w> {
     /// Of the axes that the tile does not have.
     others: Option<Reg>,
     rows: FxHashMap<Coord, Reg>,
+    /// The row whose address was made last.
+    last: (Coord, Reg),
 }
 
 impl Lower<'_> {
-    /// What `f` computes, once for the whole kernel.
-    pub(in crate::lower) fn hoisted(&mut self, what: Hoisted, f: impl FnOnce(&mut Self) -> Reg) -> Reg {
-        if let Some(reg) = self.hoisted.get(&what) {
-            return *reg;
-        }
-        let from = self.body.aside();
-        let reg = f(self);
-        self.body.resume(from, Place::Entry);
-        self.hoisted.insert(what, reg);
-        reg
-    }
     /// Bytes from one place to the next along an axis of the view.
     pub(super) fn stride(&mut self, at: &Access, axis: u32, elem: ElemType) -> Src {
         let (param, rank) = (self.view_param(at.view), at.index.len() as u32);
@@ -196,7 +192,7 @@ impl Lower<'_> {
         }
         // A loop keeps registers for what it carries: those are worth more where many instructions share an address.
         let instructions = layout.map_or(1, |layout| layout.regs() / self.width(id, layout).aligned);
-        let carried = if instructions == 1 { self.carried(at, elem, base)? } else { None };
+        let carried = if instructions == 1 || self.fills_a_ring() { self.carried(at, elem, base)? } else { None };
         let (base, offset) = match carried {
             Some(carried) => carried,
             None => self.at_position(at, elem, base)?,
@@ -303,7 +299,7 @@ impl Lower<'_> {
     /// Where all of the tile exists.
     pub(in crate::lower) fn whole_way<'w>(&self, window: &'w Window, layout: &'w RegLayout) -> Way<'w> {
         let inside = window.padding.iter().map(|n| n.map(|n| (Src::Imm(0), Src::Imm(u64::from(n))))).collect();
-        Way { window, layout, inside, others: None, rows: FxHashMap::default() }
+        Way { window, layout, inside, others: None, rows: FxHashMap::default(), last: ([0; 4], window.base) }
     }
     /// Where some of it may not.
     pub(in crate::lower) fn part_way<'w>(
@@ -340,15 +336,34 @@ impl Lower<'_> {
         let base = match way.rows.get(&row) {
             Some(base) => *base,
             None => {
-                let mut base = window.base;
-                for (at, stride) in row.iter().zip(&window.strides).filter(|(at, _)| **at > 0) {
-                    base = self.body.tern(Tern::MadLo, Ty::U64, *stride, Src::Imm(u64::from(*at)), base);
+                // On from the last one, by a distance that is known before everything else, where none goes back.
+                let (from, last) = way.last;
+                let onward = row.iter().zip(&from).all(|(at, from)| at >= from);
+                let (from, mut base) = if onward { (from, last) } else { ([0; 4], window.base) };
+                for ((at, from), stride) in
+                    row.iter().zip(from).zip(&window.strides).filter(|((at, from), _)| *at > from)
+                {
+                    let by = self.bytes_apart(*stride, *at - from);
+                    base = self.body.bin(Bin::Add, Ty::S64, base, by);
                 }
                 way.rows.insert(row, base);
+                way.last = (row, base);
                 base
             }
         };
         Addr::reg(base, offset)
+    }
+    /// Bytes of so many places.
+    fn bytes_apart(&mut self, stride: Src, places: u32) -> Src {
+        match stride {
+            Src::Imm(bytes) => Src::Imm(bytes * u64::from(places)),
+            Src::Reg(_) if places == 1 => stride,
+            Src::Reg(reg) => {
+                let by = Src::Imm(u64::from(places));
+                self.hoisted(Hoisted::Places { stride: reg, places }, |cx| cx.body.bin(Bin::MulLo, Ty::S64, reg, by))
+                    .into()
+            }
+        }
     }
     /// The address of the only element.
     pub(in crate::lower) fn only(&self, window: &Window) -> Addr {

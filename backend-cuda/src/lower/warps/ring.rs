@@ -121,7 +121,7 @@ impl Lower<'_> {
         self.body.emit_if(Guard { pred: rings.more, negated: true }, PtxOp::Bra { to: skip, uniform: true });
         let index = self.index_at(&rings.turns, rings.turn);
         let fills = [(*load, place.clone())];
-        self.load_ahead(&rings.ahead, &fills, (rings.turns.index, index), (slot, ring))?;
+        self.load_ahead(&rings.ahead, &fills, (rings.turns.index, index), (slot, ring), &mut Vec::new())?;
         self.body.emit(PtxOp::Label(skip));
         self.body.commit_copies();
         Ok(())

@@ -62,11 +62,16 @@ pub(super) fn print(name: &str, made: Made, matches: &ArgMatches, cx: &mut Conte
         if let Some(stats) = stats {
             row["stats"] = stats.into();
         }
+        if matches.get_flag("remarks") {
+            row["remarks"] = made.compiled.remarks.iter().map(|remark| json!(remark.to_string())).collect();
+        }
         writeln!(cx.out, "{row}")?;
         return Ok(Outcome::Done);
     }
     write!(cx.out, "{text}")?;
     // As comments, so that the output is still a text that an assembler reads.
+    let remarks = made.compiled.remarks.iter().filter(|_| matches.get_flag("remarks"));
+    remarks.into_iter().try_for_each(|remark| writeln!(cx.out, "// {remark}"))?;
     stats.iter().flat_map(stats::lines).try_for_each(|line| writeln!(cx.out, "// {line}"))?;
     Ok(Outcome::Done)
 }

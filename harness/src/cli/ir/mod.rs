@@ -47,7 +47,7 @@ impl Command for Ir {
             stage
                 .value_parser(PossibleValuesParser::new([TRACED, OPTIMISED, LAYOUT, PTX]))
                 .help("Which form of the program"),
-            remarks.help("With what the passes did, and why they did not (with --stage optimised)"),
+            remarks.help("With what the passes did, and why they did not (not with --stage traced)"),
             loc.help("With the source location of every op"),
             args::arch_arg().global(true).help("What GPU code is compiled for (with --stage layout and ptx)"),
             args::threads_arg().global(true),
