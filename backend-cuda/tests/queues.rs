@@ -153,6 +153,31 @@ fn messages_of_every_element_arrive_as_they_were_sent() {
 }
 
 #[test]
+fn programs_that_have_met_are_no_barrier_for_what_their_threads_did_since_they_came() {
+    let tir = "kernel @k(%x: view<?x?xf32>, %y: view_mut<?x?xf32>) {
+  %pe = pe_id : i32
+  %0 = load %x[0, 0] : tile<64x64xf32>
+  %1 = trans %0 : tile<64x64xf32>
+  %2 = add %1, %1 : tile<64x64xf32>
+  %at = mul %pe, 64 : i32
+  %first = cmp eq %pe, 0:i32 : i1
+  %all = if %first {
+    send peer.1, %2
+    %3 = trans %2 : tile<64x64xf32>
+    yield %3
+  } else {
+    %4 = recv peer.0 : tile<64x64xf32>
+    %5 = trans %4 : tile<64x64xf32>
+    yield %5
+  }
+  store %y[%at, 0], %all
+}
+";
+    let args = || [some(ElemType::F32, &[64, 64]), some(ElemType::F32, &[128, 64])].map(Value::Tensor);
+    same(tir, How { grid: Grid::cubes(1).pes(2), threads: 128, depth: 1 }, &args());
+}
+
+#[test]
 fn both_ends_hold_a_tile_in_layouts_of_their_own() {
     // The sender's follows a load of rows, the receiver's a transpose; the sum over rows makes another.
     let tir = "kernel @turned(%x: view<?x?xf32>, %y: view_mut<?x?xf32>) {

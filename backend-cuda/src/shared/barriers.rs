@@ -61,8 +61,7 @@ fn walk(
             Op::Join => before[at] = true,
             _ => {}
         }
-        let ordered = before[at]
-            || matches!(lines[at].inst.op, Op::Bar | Op::BarOr { .. } | Op::WarpSync | Op::Cluster(Cluster::Wait));
+        let ordered = before[at] || orders(lines, at);
         if ordered {
             // A barrier of a warp orders what the warp did by itself.
             pending.retain(|(from, p)| p.lands.is_some() || (by_warp && !lines[*from].by_warp));
@@ -77,6 +76,19 @@ fn walk(
         }
     }
     pending
+}
+
+/// Whether threads that are past a line have done all that stands before it.
+fn orders(lines: &[Line], at: usize) -> bool {
+    match lines[at].inst.op {
+        Op::Bar | Op::BarOr { .. } | Op::WarpSync => true,
+        // Who waits for the others of a cluster long after it came knows what they did before they came, not since.
+        Op::Cluster(Cluster::Wait) => {
+            let came = at.checked_sub(1).map(|before| &lines[before].inst.op);
+            matches!(came, Some(Op::Cluster(Cluster::Arrive { release: true })))
+        }
+        _ => false,
+    }
 }
 
 fn collide(plan: &Plan, (from, a): (usize, Touch), (at, b): (usize, Touch)) -> bool {
