@@ -71,3 +71,24 @@ fn a_transposed_matrix_is_swizzled_on_its_way_through_shared_memory() {
         128
     ));
 }
+
+#[test]
+fn rows_that_are_cut_from_a_computed_tile_are_registers_of_it() {
+    assert_snapshot!(described(
+        "kernel @cut(%x: view<?x64xf32>, %y: view_mut<?x64xf32>) {
+  %0 = load %x[0, 0] : tile<8x64xf32>
+  %1 = load %x[8, 0] : tile<64x8xf32>
+  %2 = trans %1 : tile<8x64xf32>
+  %3 = rows %2, 2 : tile<1x64xf32>
+  %4 = reduce_sum %2 axis 1 : tile<8xf32>
+  %5 = rows %4, 2 : tile<1xf32>
+  %6 = broadcast %5 axis 1 : tile<1x64xf32>
+  %7 = mul %3, %6 : tile<1x64xf32>
+  store %y[0, 0], %7
+  %8 = rows %0, 4 : tile<4x64xf32>
+  store %y[4, 0], %8
+}
+",
+        128
+    ));
+}

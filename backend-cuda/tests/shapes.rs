@@ -69,6 +69,31 @@ fn rows_are_cut_at_any_place() {
 }
 
 #[test]
+fn rows_are_cut_from_what_is_computed() {
+    for (columns, threads, first) in [(64, 128, 3), (128, 128, 0), (200, 64, 5), (7, 32, 2)] {
+        let tir = format!(
+            "kernel @k(%x: view<?x?xf32>, %y: view_mut<?x?xf32>) {{
+  %0 = load %x[0, 0] : tile<{columns}x8xf32>
+  %1 = trans %0 : tile<8x{columns}xf32>
+  %2 = rows %1, {first} : tile<2x{columns}xf32>
+  %3 = reduce_max %1 axis 1 : tile<8xf32>
+  %4 = rows %3, {first} : tile<2xf32>
+  %5 = broadcast %4 axis 1 : tile<2x{columns}xf32>
+  %6 = sub %2, %5 : tile<2x{columns}xf32>
+  store %y[0, 0], %6
+}}
+"
+        );
+        let args =
+            [Value::Tensor(some(ElemType::F32, &[columns, 8])), Value::Tensor(some(ElemType::F32, &[2, columns]))];
+        let (reference, emulated) = both(&tir, Grid::cubes(1), threads, &args);
+        for (a, b) in reference.iter().zip(&emulated) {
+            assert_eq!(difference(a, b, 0), None, "{columns} columns, {threads} threads");
+        }
+    }
+}
+
+#[test]
 fn a_transposed_matrix_has_its_axes_exchanged() {
     for (m, n) in [(8, 8), (16, 64), (3, 5), (1, 33), (40, 1)] {
         agrees("trans %0", &[m, n], &[n, m]);

@@ -1,6 +1,7 @@
 //! A layout for every tile of a module. Values that elementwise ops, loops and branches tie together form a class and share
 //! one layout: that of a product that makes one of them, else of the class's widest access to memory, or of the matrix whose
-//! reduced axis the class is; else the blocked one of its shape. `splat` and `iota` tie nothing together: they are made anew in any layout.
+//! reduced axis the class is; else the blocked one of its shape. What is cut from a
+//! few rows lies column by column. `splat` and `iota` tie nothing together: they are made anew in any layout.
 
 use super::product::{Product, products};
 use super::reg::RegLayout;
@@ -67,44 +68,74 @@ pub fn infer(m: &Module, team: &Team, vector: &dyn Fn(OpId) -> u32) -> Layouts {
     };
     given.iter().for_each(|(v, layout)| anchor(classes.root(*v), layout));
     products.iter().for_each(|(op, product)| anchor(classes.root(m.op(*op).results.first), &product.layout));
+    // What is cut from a tile lies as that tile does then.
+    for op in ops {
+        let Op::Rows(o) = &m.op(*op).op else { continue };
+        let piece = m.op(*op).results.first;
+        if let (Some(_), Some(dims)) = (cut_layout(m.ty(o.x), threads), m.ty(piece).dims()) {
+            anchor(classes.root(piece), &RegLayout::columns(dims, threads));
+        }
+    }
     // A class that is repeated along an axis of a larger tile, or is what is left of one, follows that tile.
-    let mut follow = |only_free: bool| {
+    let follow = |only_free: bool, best: &mut [u32], of: &mut [Option<RegLayout>], classes: &mut Classes| {
         let mut changed = false;
-        for op in ops {
-            let data = m.op(*op);
-            let (small, large, axis) = match &data.op {
-                Op::ReduceMax(ops::ReduceMax { x, axis })
-                | Op::ReduceMin(ops::ReduceMin { x, axis })
-                | Op::ReduceSum(ops::ReduceSum { x, axis })
-                | Op::ReduceWith(ops::ReduceWith { x, axis, .. }) => (data.results.first, *x, axis.0),
-                Op::Broadcast(ops::Broadcast { x, axis, .. }) => (*x, data.results.first, axis.0),
-                _ => continue,
-            };
-            if !m.ty(small).is_tile() {
-                continue;
-            }
+        for (small, large, axis) in ops.iter().filter_map(|op| followed(m, *op)) {
             let (small, large) = (classes.root(small), classes.root(large));
             if let Some(layout) = of[large].clone()
                 && (of[small].is_none() || (!only_free && (1..u32::MAX).contains(&best[small])))
             {
-                (of[small], best[small], changed) = (Some(layout.without(axis as usize)), 0, true);
+                (of[small], best[small], changed) = (Some(layout.without(axis)), 0, true);
             }
         }
         changed
     };
-    follow(false);
-    while follow(true) {}
-    for v in (0..m.num_values() as u32).map(ValueId) {
-        let Type::Tile(elem, dims) = m.ty(v) else { continue };
-        let root = classes.root(v);
+    let blocked = |ty: Type| {
+        let bytes = ty.elem().bytes() as u32;
+        ty.dims().map(|dims| RegLayout::blocked(dims, bytes, 4 / bytes.min(4), threads))
+    };
+    follow(false, &mut best, &mut of, &mut classes);
+    while follow(true, &mut best, &mut of, &mut classes) {}
+    for (_, large, _) in ops.iter().filter_map(|op| followed(m, *op)) {
+        let root = classes.root(large);
         if of[root].is_none() {
-            let bytes = elem.bytes() as u32;
-            of[root] = Some(RegLayout::blocked(dims, bytes, 4 / bytes.min(4), threads));
+            of[root] = blocked(m.ty(large));
+            while follow(true, &mut best, &mut of, &mut classes) {}
         }
-        of[v.index()] = of[root].clone();
+    }
+    for v in (0..m.num_values() as u32).map(ValueId) {
+        if m.ty(v).is_tile() {
+            let root = classes.root(v);
+            if of[root].is_none() {
+                of[root] = blocked(m.ty(v));
+            }
+            of[v.index()] = of[root].clone();
+        }
     }
     Layouts { of, products: products.into_iter().collect() }
 }
+
+/// A tile that is what a reduction leaves of a larger one, or is repeated to one; that one, and along which axis.
+fn followed(m: &Module, op: OpId) -> Option<(ValueId, ValueId, usize)> {
+    let data = m.op(op);
+    let (small, large, axis) = match &data.op {
+        Op::ReduceMax(ops::ReduceMax { x, axis })
+        | Op::ReduceMin(ops::ReduceMin { x, axis })
+        | Op::ReduceSum(ops::ReduceSum { x, axis })
+        | Op::ReduceWith(ops::ReduceWith { x, axis, .. }) => (data.results.first, *x, axis.0),
+        Op::Broadcast(ops::Broadcast { x, axis, .. }) => (*x, data.results.first, axis.0),
+        _ => return None,
+    };
+    m.ty(small).is_tile().then_some((small, large, axis as usize))
+}
+
+/// How a tile lies where rows are cut from it: with few rows, a thread holds whole columns, so that a cut is a choice of
+/// registers. `None`: as elsewhere.
+pub fn cut_layout(ty: Type, threads: u32) -> Option<RegLayout> {
+    let dims = ty.dims().filter(|dims| dims.as_slice()[0] <= MOST_ROWS)?;
+    Some(RegLayout::columns(dims, threads))
+}
+/// Rows that a thread may hold of each of its columns: where columns are fewer than threads, some hold the same.
+const MOST_ROWS: u32 = 16;
 
 /// The tile that an access moves, the bytes of its element, its shape.
 fn accessed(m: &Module, op: OpId) -> Option<(ValueId, u32, Dims)> {

@@ -13,7 +13,7 @@ mod swizzle;
 
 pub use convert::{Conversion, Shuffled, conversion, turned};
 pub use describe::describe;
-pub use infer::{Layouts, Team, infer, is_anew};
+pub use infer::{Layouts, Team, cut_layout, infer, is_anew};
 pub(crate) use product::sides;
 pub use product::{Atom, Product, Warps};
 pub use reg::{Coord, RegLayout, without_axis};

@@ -87,6 +87,21 @@ impl RegLayout {
         layout
     }
 
+    /// All of the first axis in each thread; the others as in [`RegLayout::blocked`], one element a thread. Threads that are
+    /// left over hold the same again.
+    pub fn columns(dims: Dims, threads: u32) -> RegLayout {
+        let (rank, mut thread) = (dims.rank(), Vec::new());
+        for (axis, n) in dims.as_slice().iter().enumerate().skip(1).rev() {
+            thread.extend((0..n.next_power_of_two().trailing_zeros()).map(|bit| unit(axis, bit)));
+        }
+        thread.resize(threads.trailing_zeros() as usize, [0; MAX_RANK]);
+        let mut layout = RegLayout { rank, reg: Vec::new(), thread, rep: [1; MAX_RANK] };
+        for (axis, n) in dims.as_slice().iter().enumerate() {
+            layout.rep[axis] = n.div_ceil(layout.atom(axis));
+        }
+        layout
+    }
+
     pub fn rank(&self) -> usize {
         self.rank
     }

@@ -56,6 +56,7 @@ use panels::{Panels, Uses};
 use queue::Queues;
 use reduce::Fold;
 use rustc_hash::FxHashMap;
+use shape::Cuts;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::family;
 use tilewright_core::ir::{Def, Effects, LocId, Module, Op, OpId, RegionId, Type, ValueId, ops};
@@ -108,6 +109,8 @@ struct Lower<'m> {
     prints: Vec<OpId>,
     /// The loops whose step may be below 1 as far as is known.
     steps: Vec<OpId>,
+    /// Tiles that rows are cut from, laid for that where they were made.
+    cuts: Cuts,
     /// CTAs of a cluster, if the kernel runs in clusters.
     cluster: Option<u32>,
     queues: Queues,
@@ -243,6 +246,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
         queues: Queues::default(),
         stops: Vec::new(),
         steps: Vec::new(),
+        cuts: Cuts::of(m),
     };
     cx.start_queues(room.depth);
     cx.region(m.body)?;
@@ -299,6 +303,10 @@ impl Lower<'_> {
         memory::issue_order(m, &m.region(r).ops, &regs)
     }
     fn op(&mut self, id: OpId) -> Result<(), Diagnostics> {
+        self.op_itself(id)?;
+        self.lay_for_cuts(id).map_err(|fault| fault.diagnostic(self.m, id).into())
+    }
+    fn op_itself(&mut self, id: OpId) -> Result<(), Diagnostics> {
         let m = self.m;
         let data = m.op(id);
         self.current = id;

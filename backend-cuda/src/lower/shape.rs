@@ -5,12 +5,45 @@ use super::held::{Held, flat, stored};
 use super::panels::Panels;
 use super::reduce::by_coord;
 use super::{Done, Lower};
-use crate::layout::{Coord, RegLayout, without_axis};
+use crate::layout::{Coord, RegLayout, cut_layout, without_axis};
 use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Src, Tern, Touch, Ty};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tilewright_core::elem::ElemType;
-use tilewright_core::ir::{Dims, MAX_RANK, OpId, ValueId, ops};
+use tilewright_core::ir::{Dims, MAX_RANK, Module, Op, OpId, ValueId, ops};
+
+/// Which tiles rows are cut from, and these tiles as they are cut: each is laid so once, where it is made, and not for each
+/// cut.
+#[derive(Debug, Default)]
+pub(super) struct Cuts {
+    wanted: FxHashSet<ValueId>,
+    laid: FxHashMap<ValueId, (RegLayout, Vec<Reg>)>,
+}
+
+impl Cuts {
+    pub(super) fn of(m: &Module) -> Cuts {
+        let mut wanted = FxHashSet::default();
+        m.each_op(&mut |op| {
+            if let Op::Rows(o) = &m.op(op).op {
+                wanted.insert(o.x);
+            }
+        });
+        Cuts { wanted, laid: FxHashMap::default() }
+    }
+}
 
 impl Lower<'_> {
+    /// Of what an op has made.
+    pub(super) fn lay_for_cuts(&mut self, id: OpId) -> Done {
+        for v in self.m.op(id).results.iter() {
+            if self.cuts.wanted.contains(&v)
+                && let Some(layout) = cut_layout(self.m.ty(v), self.threads())
+            {
+                let regs = self.tile(v, &layout)?;
+                self.cuts.laid.insert(v, (layout, regs));
+            }
+        }
+        Ok(())
+    }
     /// Threads that differ along the new axis hold the same elements of the operand.
     pub(super) fn broadcast(&mut self, id: OpId, o: &ops::Broadcast) -> Done {
         let to = self.layout(self.m.op(id).results.first)?;
@@ -44,7 +77,8 @@ impl Lower<'_> {
     /// Consecutive rows lie where they lay; those of the result begin at a fixed one.
     pub(super) fn rows(&mut self, id: OpId, o: &ops::Rows) -> Done {
         let first = o.first.0;
-        self.moved(id, o.x, |at| {
+        let laid = self.cuts.laid.get(&o.x).filter(|(layout, _)| layout.threads() == self.threads()).cloned();
+        self.moved((id, o.x), laid, |at| {
             let mut from = *at;
             from[0] += first;
             from
@@ -62,16 +96,28 @@ impl Lower<'_> {
             }
             out
         };
-        self.moved(id, o.x, place)
+        self.moved((id, o.x), None, place)
     }
     /// A result whose element at a place is the operand's at another. Renamed where every thread holds what it needs,
-    /// else through shared memory.
-    fn moved(&mut self, id: OpId, x: ValueId, place: impl Fn(&Coord) -> Coord) -> Done {
+    /// else through shared memory. `laid`: the operand, in another layout than its own.
+    fn moved(
+        &mut self,
+        (id, x): (OpId, ValueId),
+        laid: Option<(RegLayout, Vec<Reg>)>,
+        place: impl Fn(&Coord) -> Coord,
+    ) -> Done {
         let result = self.m.op(id).results.first;
         let (from_dims, to_dims) =
             (self.m.ty(x).dims().ok_or(Fault::NoValue)?, self.m.ty(result).dims().ok_or(Fault::NoValue)?);
-        let (from, to) = (self.layout(x)?, self.layout(result)?);
-        let regs = self.tile(x, &from)?;
+        let to = self.layout(result)?;
+        let (from, regs) = match laid {
+            Some(laid) => laid,
+            None => {
+                let from = self.layout(x)?;
+                let regs = self.tile(x, &from)?;
+                (from, regs)
+            }
+        };
         if let Some(order) = renamed(&from, &to, to_dims, &place) {
             self.set_tile(id, order.into_iter().map(|reg| regs[reg]).collect());
             return Ok(());

@@ -203,13 +203,17 @@ impl Lower<'_> {
             Port::Peer(rank) if self.cluster.is_some_and(|pes| rank < pes) => NoLink::ToItself,
             Port::Peer(_) | Port::Pe(_) | Port::Cube(_) | Port::Sip(_) => NoLink::OffMesh,
         };
-        let stop = self.stop(id, Why::Link(why));
-        self.stop_unless(end.link.exists, stop, count);
+        // Links of messages that are all known were looked at before the launch.
+        if self.queues.drains {
+            let stop = self.stop(id, Why::Link(why));
+            self.stop_unless(end.link.exists, stop, count);
+        }
         Ok(end)
     }
     /// A message to a peer that receives nothing from this PE, anywhere in the kernel, ends the program.
     fn stop_without_reader(&mut self, near: &Near, id: OpId, port: Port) {
         let is_read = near.as_source.filter(|_| matches!(port, Port::Peer(_))).and_then(|(_, known)| known);
+        let is_read = is_read.filter(|_| self.queues.drains);
         if let Some(is_read) = is_read {
             let (stop, one) = (self.stop(id, Why::Unread), self.body.mov(Ty::B32, Src::Imm(1)));
             self.stop_unless(is_read, stop, one);

@@ -97,7 +97,10 @@ impl Plan {
         let bytes = bytes.unwrap_or(0).next_multiple_of(ALIGNED);
         let kind_at = self.kinds.contains_key(&of).then_some(bytes);
         let slot_bytes = bytes + if kind_at.is_some() { ALIGNED } else { 0 };
-        InBox { port, slots, slot_bytes, kind_at, reused: most.is_none_or(|most| most > slots) }
+        let reused = most.is_none_or(|most| most > slots);
+        // A message finds its slot by its number's low bits; where slots are used again, memory counts for more.
+        let slots = if reused { slots } else { slots.next_power_of_two() };
+        InBox { port, slots, slot_bytes, kind_at, reused }
     }
     pub fn wire(&self, port: Port, sends: bool, ty: Type) -> Option<&Wire> {
         self.wires.get(&(channel(port, sends), ty))
