@@ -5,7 +5,7 @@ use divan::Bencher;
 use tilewright::ir::text::print;
 use tilewright::prelude::*;
 use tilewright_kernels::attention::{Heads, Reduce, Tier};
-use tilewright_kernels::gqa_decode::{How, Problem, launch};
+use tilewright_kernels::gqa_decode::{Deal, How, Problem, launch};
 
 fn main() {
     divan::main();
@@ -18,7 +18,7 @@ fn trace_verify_print_decode(bencher: Bencher) {
     let plan = problem.check(ElemType::F16, ElemType::F16, 1 << 20).expect("the published configuration");
     let rows = || Tensor::<f16, 3>::shape_only([8, 8, 64]);
     let (q, kv, mut o) = (rows(), Tensor::<f16, 3>::shape_only([8, 8192, 64]), rows());
-    let how = How { tier: Tier::Plain, reduce: Reduce::Chain, stages: 1 };
+    let how = How { tier: Tier::Plain, reduce: Reduce::Chain, deal: Deal::Ranges, stages: 1 };
     bencher.bench_local(|| {
         let launch = launch::<f16, f16>(&plan, how, &q, &kv, &kv, &mut o).retrace(true);
         print(&launch.trace().expect("traces and verifies")).len()

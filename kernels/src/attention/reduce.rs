@@ -111,26 +111,23 @@ pub fn scatter_reduce<A: Float, const M: usize, const D: usize>(
             }
         }
     });
-    let merged = |own: Partial<A, ANY, D>| {
-        let mut sum = own;
-        for head in unroll(0..group.per_cube()) {
-            let first = head * group.pes;
-            for other in unroll(0..group.pes) {
-                if group.holds(head) && rank != other {
-                    sum = sum.merge(recv_like(Port::peer((first + other) as u32), sum));
-                }
+    // What each PE of the group has of the rows of this one; `own`: what this one has of an owner's.
+    let merged = |own: &dyn Fn(usize) -> Partial<A, ANY, D>, owners: std::ops::Range<usize>| {
+        let part = |other: usize| {
+            let received = || from_peer(group, other, 0, own(owners.start));
+            if !owners.contains(&other) {
+                received()
+            } else if rank == other {
+                own(other)
+            } else {
+                received()
             }
-        }
-        sum
+        };
+        merge_pairs((0..group.pes).map(part).collect())
     };
     let full = || {
-        let mut own = mine.rows(0, owners.each);
-        for owner in unroll(1..owners.full) {
-            if rank == owner {
-                own = mine.rows(owner * owners.each, owners.each);
-            }
-        }
-        store(rank * owners.each, merged(own));
+        let own = |owner: usize| mine.rows(owner * owners.each, owners.each);
+        store(rank * owners.each, merged(&own, 0..owners.full));
     };
     if owners.full == group.pes {
         full();
@@ -139,9 +136,30 @@ pub fn scatter_reduce<A: Float, const M: usize, const D: usize>(
     }
     if owners.rest > 0 {
         if rank == owners.full {
-            store(rank * owners.each, merged(mine.rows(owners.full * owners.each, owners.rest)));
+            let own = |owner: usize| mine.rows(owner * owners.each, owners.rest);
+            store(rank * owners.each, merged(&own, owners.full..owners.full + 1));
         }
     }
+}
+/// What the PE of a rank in this PE's group sends. `head`: groups before this one hold other heads.
+#[device]
+fn from_peer<V: Value>(group: Group, rank: usize, head: usize, like: V) -> V {
+    let port = Port::peer((head * group.pes + rank) as u32);
+    if head + 1 == group.per_cube() {
+        recv_like(port, like)
+    } else if group.holds(head) {
+        recv_like(port, like)
+    } else {
+        from_peer(group, rank, head + 1, like)
+    }
+}
+/// Neighbours first, so that no part waits for more merges than it must.
+fn merge_pairs<A: Float, const M: usize, const D: usize>(mut parts: Vec<Partial<A, M, D>>) -> Partial<A, M, D> {
+    while parts.len() > 1 {
+        let merged = |pair: &[Partial<A, M, D>]| pair.iter().copied().reduce(Partial::merge);
+        parts = parts.chunks(2).filter_map(merged).collect();
+    }
+    parts.remove(0)
 }
 /// Runs `of` in the programs of each group of the cube; it is told the group's first PE.
 #[device]

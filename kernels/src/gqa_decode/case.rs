@@ -1,6 +1,6 @@
 //! The decode kernel on the command line: parameters, configurations, random tensors, the check.
 
-use super::{How, Plan, Problem, launch, placements, reference};
+use super::{Deal, How, Plan, Problem, launch, placements, reference};
 use crate::attention::{Heads, Mode, Reduce, Tier, params};
 use crate::config::Configs;
 use crate::of_head;
@@ -12,12 +12,13 @@ use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Ru
 /// What the kernel is specialised to.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Tokens of a KV tile.
-    pub tile: usize,
+    /// Tokens of a KV tile, of heads of so many elements.
+    pub tile: fn(usize) -> usize,
     /// The same where sums are f16: with small tiles they round too often for their tolerance.
     pub tile_f16: usize,
     /// Where sums are f32; those of f16 meet in a chain.
     pub reduce: Reduce,
+    pub deal: Deal,
     /// Bytes of keys and values that a warp asks for ahead.
     pub ahead_bytes: usize,
     /// Threads of a program, where the target has them.
@@ -27,29 +28,34 @@ pub struct Config {
 }
 
 /// AHBM's is the published one. On Hopper a cube is a cluster of 8 CTAs whose 4 warps take 32 tokens a turn, each with two
-/// turns of 16 KiB on their way: what keeps the memory busy from half of the SMs. Ampere has no clusters, and its tiles
-/// are the program's.
+/// turns of 16 KiB on their way: what keeps the memory busy from half of the SMs. Partials meet in a chain: scattered they
+/// come in one step, but take so much more code, which is read from memory, that a launch takes 0.7 us longer (docs/gpu.md).
+/// Ampere has no clusters, and its tiles are the program's.
 pub const CONFIGS: Configs<Config> = Configs {
     ahbm: Config {
-        tile: 1024,
+        tile: |_| 1024,
         tile_f16: 1024,
         reduce: Reduce::Chain,
+        deal: Deal::Ranges,
         ahead_bytes: 0,
         threads: None,
         mode: |_| Mode::A1,
     },
     sm_80: Config {
-        tile: 128,
+        tile: |_| 128,
         tile_f16: 128,
         reduce: Reduce::Chain,
+        deal: Deal::Ranges,
         ahead_bytes: 0,
         threads: None,
         mode: Mode::filling_gpu,
     },
     sm_90a: Config {
-        tile: 32,
+        // 16 KiB a turn: in shorter ones a warp waits for itself.
+        tile: |d_head| if d_head > 64 { 32 } else { 64 },
         tile_f16: 128,
-        reduce: Reduce::Scatter,
+        reduce: Reduce::Chain,
+        deal: Deal::Turns,
         ahead_bytes: 32 << 10,
         threads: Some(128),
         mode: Mode::filling_gpu,
@@ -77,6 +83,12 @@ const PARAMS: &[Param] = &[
         &["auto", "chain", "scatter"],
         "auto",
         "how the partials of a group meet: from neighbour to neighbour, or each row at its owner (auto: as the target is)",
+    ),
+    Param::one_of(
+        "deal",
+        &["auto", "ranges", "turns"],
+        "auto",
+        "which tiles are a PE's: a range, or one in turn with the others of its group (auto: as the target is)",
     ),
     Param::integer("stages", 0..=64, "0", "KV tiles on their way at once on a GPU (0: the target's configuration)"),
     Param::integer("kv-per-cube", 0..=1 << 20, "0", "KV heads a cube, instead of --mode (0: as the mode says)"),
@@ -117,10 +129,10 @@ pub const GQA_DECODE: KernelDef = KernelDef {
         "mode=A2,tier=composite-fused,tile=64,s-kv=1024,elem=f16,acc=f32",
         "mode=A4,tier=composite-fused,tile=64,s-kv=512,elem=bf16,acc=f32",
         "mode=B,tier=composite-fused,tile=64,s-kv=256,elem=f16,acc=f32",
-        "mode=A1,reduce=scatter,tile=32,s-kv=1024,elem=f16,acc=f32",
+        "mode=A1,reduce=scatter,deal=turns,tile=32,s-kv=1024,elem=f16,acc=f32",
         "mode=A1,reduce=scatter,tile=32,s-kv=256,elem=bf16,acc=f32,h-q=32,d-head=128",
         "mode=A2,reduce=scatter,tile=32,s-kv=256,elem=f16,acc=f32,h-q=40",
-        "mode=A4,reduce=scatter,tile=64,s-kv=512,elem=bf16,acc=f32,h-q=24,d-head=128",
+        "mode=A4,reduce=scatter,deal=turns,tile=64,s-kv=512,elem=bf16,acc=f32,h-q=24,d-head=128",
         "mode=B,reduce=scatter,tile=32,s-kv=128,elem=f16,acc=f32",
     ],
     case,
@@ -144,8 +156,10 @@ fn chosen(s: &Settings, limits: &Limits) -> Result<(Problem, Chosen), Diagnostic
     let reduces = Reduce::ALL.map(|r| (r.name(), Some(r)));
     // Sums of f16 are not what a configuration is tuned for.
     let (tile, reduce) =
-        s.pick("acc", &[("f16", (config.tile_f16, Reduce::Chain)), ("f32", (config.tile, config.reduce))])?;
+        s.pick("acc", &[("f16", (config.tile_f16, Reduce::Chain)), ("f32", ((config.tile)(d_head), config.reduce))])?;
     let reduce = s.pick("reduce", &[&[("auto", None)], reduces.as_slice()].concat())?.unwrap_or(reduce);
+    let deals = Deal::ALL.map(|d| (d.name(), Some(d)));
+    let deal = s.pick("deal", &[&[("auto", None)], deals.as_slice()].concat())?.unwrap_or(config.deal);
     let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
     let problem = Problem {
         heads: Heads {
@@ -161,7 +175,7 @@ fn chosen(s: &Settings, limits: &Limits) -> Result<(Problem, Chosen), Diagnostic
     };
     // Both element types that tensors have are as long.
     let stages = or(s.integer("stages")?, config.stages(problem.tile, d_head, ElemType::F16));
-    Ok((problem, Chosen { how: How { tier, reduce, stages }, threads: config.threads, config: name }))
+    Ok((problem, Chosen { how: How { tier, reduce, deal, stages }, threads: config.threads, config: name }))
 }
 
 fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {

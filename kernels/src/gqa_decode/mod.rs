@@ -32,8 +32,28 @@ pub struct Sizes {
 pub struct How {
     pub tier: Tier,
     pub reduce: Reduce,
+    pub deal: Deal,
     /// Tiles that may be on their way at once, on a GPU.
     pub stages: usize,
+}
+
+/// Which tiles are a PE's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Deal {
+    /// Those that lie one behind the other, as its memory slice holds them.
+    Ranges,
+    /// One for each PE of the group in turn: together they read on from one place.
+    Turns,
+}
+
+impl Deal {
+    pub const ALL: [Deal; 2] = [Deal::Ranges, Deal::Turns];
+    pub fn name(self) -> &'static str {
+        match self {
+            Deal::Ranges => "ranges",
+            Deal::Turns => "turns",
+        }
+    }
 }
 
 #[kernel]
@@ -48,10 +68,18 @@ pub fn gqa_decode<T: Float + DotInto<A>, A: Float, const G: usize, const N: usiz
     #[comptime] size: Sizes,
 ) {
     let (head, rank) = (group.head(), group.rank());
-    let first = rank * tiles * size.tile;
+    let first = match how.deal {
+        Deal::Ranges => rank * tiles * size.tile,
+        Deal::Turns => rank * size.tile,
+    };
+    // From one of this PE's tiles to the next.
+    let step = match how.deal {
+        Deal::Ranges => size.tile,
+        Deal::Turns => group.pes * size.tile,
+    };
     let q = q.at(head, 0, 0).load_sized::<D2<G, D>>(open([(G, size.rows), (D, size.d_head)]));
     let kv = |t: Scalar<i32>| {
-        let (token, lengths) = (first + t * size.tile, open([(N, size.tile), (D, size.d_head)]));
+        let (token, lengths) = (first + t * step, open([(N, size.tile), (D, size.d_head)]));
         let k = k.at(head, token, 0).load_sized::<D2<N, D>>(&lengths);
         let v = v.at(head, token, 0).load_sized::<D2<N, D>>(&lengths);
         (k, v)
