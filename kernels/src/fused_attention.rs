@@ -17,8 +17,14 @@ use tilewright::registry::{
 
 /// Rows of q a program works on, and tokens of k and v it takes a step.
 pub const BLOCK: [usize; 2] = [64, 64];
-/// Threads of a program on a GPU: a warp for 16 of its rows, so that a row's scores, weights and sums stay in one warp; of
-/// f32, which the threads multiply, twice as many.
+/// The same on a GPU for elements of 16 bits. Tall: each of the four warps has 32 rows, so that half as much of k and v is read
+/// from shared memory for a score. Wide: what a causal mask cuts off is a smaller part of a block.
+const GPU_TALL: [usize; 2] = [128, 64];
+const GPU_WIDE: [usize; 2] = [64, 128];
+/// For head vectors of up to so many elements; of longer ones the sums leave no room for more of anything else.
+const GPU_SHORT_HEAD: usize = 64;
+/// Threads of a program on a GPU: a row's scores, weights and sums stay in one warp; of f32, which the threads multiply, twice
+/// as many.
 pub const GPU_THREADS: u32 = 128;
 /// Rows of q in f32 on a GPU: with 64, 255 registers a thread were not enough for ragged ones.
 const GPU_F32_ROWS: usize = 32;
@@ -36,17 +42,24 @@ pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize
     let (heads, rows, tokens) = (q.len(Axis::<0>), q.len(Axis::<1>), k.len(Axis::<1>));
     let (group, blocks) = (heads / k.len(Axis::<0>), (rows + (BM - 1)) / BM);
     let len = open([(D, d_head)]);
+    let c = scale * std::f32::consts::LOG2_E;
     for block in (program_id()..heads * blocks).step_by(num_programs()) {
-        let (head, row) = (block / blocks, block % blocks * BM);
+        // Last rows first: under a causal mask they see most, and what is short fills the gaps at the end.
+        let (head, row) = (block / blocks, (blocks - 1 - block % blocks) * BM);
         let kv_head = head / group;
         let q = q.at(head, row, 0).load_sized_or::<D2<BM, D>>(&len, 0.0);
 
         // How many tokens the first and the last row of the block see.
         let ahead = tokens - rows + 1;
         let (fewest, most) = if causal { (row + ahead, minimum(row + BM, rows) - 1 + ahead) } else { (tokens, tokens) };
+        // Where no row is masked, every token exists.
+        let tile = |from: View<T, 3>, t: Scalar<i32>, masked: bool| -> Tile<T, D2<BN, D>> {
+            let at = from.at(kv_head, t, 0);
+            if masked { at.load_sized_or(&len, 0.0) } else { at.load_sized(&len) }
+        };
         let scores = |t: Scalar<i32>, masked: bool| {
-            let k = k.at(kv_head, t, 0).load_sized_or::<D2<BN, D>>(&len, 0.0);
-            let mut s = dot(q, k.trans()) * scale;
+            let k = tile(k, t, masked);
+            let mut s = dot(q, k.trans());
             if masked {
                 let token = iota::<i32, D2<BM, BN>>(Axis::<1>) + t;
                 let last = if causal { iota(Axis::<0>) + fewest } else { full(tokens) };
@@ -54,20 +67,34 @@ pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize
             }
             s
         };
-        let values = |t: Scalar<i32>| v.at(kv_head, t, 0).load_sized_or::<D2<BN, D>>(&len, 0.0);
-
-        // The first tile starts the sums. It may be the last one as well, so it is masked.
-        let mut part = Partial::of_tile(scores(scalar(0), true), values(scalar(0)));
-        let whole = fewest / BN * BN; // up to here every row sees every token
-        for t in (BN..whole).step_by(BN).stages(2) {
-            part = part.online_softmax_step(scores(t, false), values(t));
+        let mut part = Partial { m: full(f32::LOWEST), l: zeros(), o: zeros_sized(&len) };
+        let whole = maximum(fewest, 0) / BN * BN; // up to here every row sees every token
+        for t in (0..whole).step_by(BN).stages(2) {
+            part = step(part, scores(t, false), tile(v, t, false), c);
         }
-        for t in (maximum(whole, BN)..most).step_by(BN) {
-            part = part.online_softmax_step(scores(t, true), values(t));
+        for t in (whole..most).step_by(BN).stages(if causal { 2 } else { 1 }) {
+            part = step(part, scores(t, true), tile(v, t, true), c);
         }
-        let seen = part.o.spread(Axis::<1>, part.m) > f32::LOWEST;
-        o.at(head, row, 0).store_inside(select(seen, part.o / part.l.col(), 0.0).cast::<T>());
+        let share = select(part.m > f32::LOWEST, 1.0 / part.l, 0.0);
+        o.at(head, row, 0).store_inside((part.o * share.col()).cast::<T>());
     }
+}
+
+/// One more tile of tokens (online softmax, as in `attention::Partial`). The weight of a score is a power of two of one
+/// product and sum, `2^(s c - m c)` with c = scale log2(e): maxima are those of the scores before they are scaled.
+#[device]
+fn step<T: DotInto<f32>, const BM: usize, const BN: usize, const D: usize>(
+    part: Partial<f32, BM, D>,
+    s: Tile<f32, D2<BM, BN>>,
+    v: Tile<T, D2<BN, D>>,
+    c: Scalar<f32>,
+) -> Partial<f32, BM, D> {
+    let m = maximum(part.m, s.max(Axis::<1>));
+    // The maximum of a row that has seen nothing is no score.
+    let base = select(m > f32::LOWEST, m * c, 0.0);
+    let p = exp2(fma(s, c, (-base).col()));
+    let a = exp2(fma(part.m, c, -base));
+    Partial { m, l: part.l * a + p.sum(Axis::<1>), o: dot_acc(p.cast::<T>(), v, part.o * a.col()) }
 }
 
 /// f64, one row of q after another, over the tokens it sees. q: `h_q x T x D`, not scaled; k, v: `h_kv x S x D`.
@@ -177,6 +204,15 @@ impl<T: Float + DotInto<f32>> AttentionCase<T> {
     }
 }
 
+/// The block of a GPU for elements of 16 bits: of those whose sums fit the registers, what was fastest for 4096 tokens.
+fn gpu_block(rows: usize, d_head: usize, causal: bool) -> [usize; 2] {
+    match causal {
+        _ if rows <= BLOCK[0] || d_head > GPU_SHORT_HEAD => BLOCK,
+        true => GPU_WIDE,
+        false => GPU_TALL,
+    }
+}
+
 impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
         let [heads, rows, d] = self.q.dims();
@@ -186,7 +222,13 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
         Ok(match self.target {
             Target::Sim | Target::Reference => kernel(q, k, v, o, scale, self.causal, d).grid(Grid::cubes(1).pes(8)),
             Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => {
-                let grid = Grid::cubes(heads * rows.div_ceil(BLOCK[0]));
+                let block = gpu_block(rows, d, self.causal);
+                let kernel = match block {
+                    GPU_TALL => fused_attention::<T, { GPU_TALL[0] }, { GPU_TALL[1] }, ANY>,
+                    GPU_WIDE => fused_attention::<T, { GPU_WIDE[0] }, { GPU_WIDE[1] }, ANY>,
+                    _ => kernel,
+                };
+                let grid = Grid::cubes(heads * rows.div_ceil(block[0]));
                 kernel(q, k, v, o, scale, self.causal, d).grid(grid).threads(GPU_THREADS)
             }
             Target::Cuda | Target::PtxEmu => {
