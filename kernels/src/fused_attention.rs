@@ -81,7 +81,8 @@ pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize
 }
 
 /// One more tile of tokens (online softmax, as in `attention::Partial`). The weight of a score is a power of two of one
-/// product and sum, `2^(s c - m c)` with c = scale log2(e): maxima are those of the scores before they are scaled.
+/// product and sum, `2^(s c - m c)` with c = scale log2(e): maxima are those of the scores before they are scaled. Where the
+/// maximum stays, the sums so far keep their weight: 1, not the rounding of `m c`, which would grow with each tile.
 #[device]
 fn step<T: DotInto<f32>, const BM: usize, const BN: usize, const D: usize>(
     part: Partial<f32, BM, D>,
@@ -93,7 +94,7 @@ fn step<T: DotInto<f32>, const BM: usize, const BN: usize, const D: usize>(
     // The maximum of a row that has seen nothing is no score.
     let base = select(m > f32::LOWEST, m * c, 0.0);
     let p = exp2(fma(s, c, (-base).col()));
-    let a = exp2(fma(part.m, c, -base));
+    let a = exp2((part.m - m) * c);
     Partial { m, l: part.l * a + p.sum(Axis::<1>), o: dot_acc(p.cast::<T>(), v, part.o * a.col()) }
 }
 
@@ -179,6 +180,15 @@ fn scratch_need(elem: ElemType) -> (u64, u64) {
 }
 
 impl<T: Float + DotInto<f32>> AttentionCase<T> {
+    /// Rows of q a program works on, and tokens it takes a step.
+    fn block(&self) -> [usize; 2] {
+        let [_, rows, d] = self.q.dims();
+        match self.target {
+            Target::Sim | Target::Reference => BLOCK,
+            Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => gpu_block(rows, d, self.causal),
+            Target::Cuda | Target::PtxEmu => [GPU_F32_ROWS, BLOCK[1]],
+        }
+    }
     fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (h_q, h_kv, d) = (s.integer("h-q")?, s.integer("h-kv")?, s.integer("d-head")?);
         if !h_q.is_multiple_of(h_kv) {
@@ -217,12 +227,12 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
     fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
         let [heads, rows, d] = self.q.dims();
         let scale = (1.0 / (d as f64).sqrt()) as f32;
+        let block = self.block();
         let (q, k, v, o) = (&self.q, &self.k, &self.v, &mut self.o);
         let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
         Ok(match self.target {
             Target::Sim | Target::Reference => kernel(q, k, v, o, scale, self.causal, d).grid(Grid::cubes(1).pes(8)),
             Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => {
-                let block = gpu_block(rows, d, self.causal);
                 let kernel = match block {
                     GPU_TALL => fused_attention::<T, { GPU_TALL[0] }, { GPU_TALL[1] }, ANY>,
                     GPU_WIDE => fused_attention::<T, { GPU_WIDE[0] }, { GPU_WIDE[1] }, ANY>,
@@ -233,7 +243,7 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
             }
             Target::Cuda | Target::PtxEmu => {
                 let kernel = fused_attention::<T, GPU_F32_ROWS, { BLOCK[1] }, ANY>;
-                let grid = Grid::cubes(heads * rows.div_ceil(GPU_F32_ROWS));
+                let grid = Grid::cubes(heads * rows.div_ceil(block[0]));
                 kernel(q, k, v, o, scale, self.causal, d).grid(grid).threads(2 * GPU_THREADS)
             }
         })
@@ -260,8 +270,7 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
         Ok(vec![Agreement::of_rows("o", self.o.as_any(), &rows, expected.view(), RULE)])
     }
     fn facts(&self) -> Vec<(String, String)> {
-        let rows = if T::ELEM.bytes() <= 2 { BLOCK[0] } else { GPU_F32_ROWS };
-        let rows = if matches!(self.target, Target::Sim | Target::Reference) { BLOCK[0] } else { rows };
-        vec![("configuration".to_string(), format!("{rows} query rows, {} tokens a step", BLOCK[1]))]
+        let [rows, tokens] = self.block();
+        vec![("configuration".to_string(), format!("{rows} query rows, {tokens} tokens a step"))]
     }
 }

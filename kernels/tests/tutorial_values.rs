@@ -2,7 +2,9 @@
 //! to go wrong, on the interpreter that defines every op, on the machine model, and as PTX for each architecture.
 
 use tilewright::Runtime;
+use tilewright::prelude::*;
 use tilewright::registry::{Agreement, Arch, Inputs, Instance};
+use tilewright_kernels::fused_attention::fused_attention;
 
 /// Those that run the IR.
 fn models() -> Vec<Runtime> {
@@ -70,6 +72,22 @@ fn any_head_length_and_any_context_length_is_right() {
     let odd = [1, 17, 250, 257]
         .map(|n| format!("fused_attention:h-q=2,h-kv=1,t-q={n},s-kv={n},d-head=63,elem=f16,causal=yes"));
     assert_right(words.chain(more).chain(odd));
+}
+#[test]
+fn the_first_of_many_tokens_weighs_as_much_as_the_last_of_the_same_score() {
+    // Half of the values are 1, half are -1. A weight that loses its last bit with each of 1024 tiles would show in the sum.
+    let n = 1 << 16;
+    let tensor = |n: usize, value: &dyn Fn(usize) -> f32| {
+        Tensor::from_vec([1, n, 1], (0..n).map(value).collect()).expect("as many elements")
+    };
+    let (q, k) = (tensor(1, &|_| 3.0), tensor(n, &|_| 3.7));
+    let v = tensor(n, &|i| if i < n / 2 { 1.0 } else { -1.0 });
+    for mut on in models() {
+        let mut o = Tensor::<f32, 3>::uninit([1, 1, 1]);
+        let launch = fused_attention::<f32, 64, 64, ANY>(&q, &k, &v, &mut o, 1.0, false, 1);
+        launch.grid(Grid::cubes(1).pes(1)).run(&mut on).unwrap_or_else(|e| panic!("{e}"));
+        assert!(o.elements()[0].abs() < 2e-5, "{:?}", o.elements());
+    }
 }
 #[test]
 fn any_number_of_query_heads_shares_a_kv_head() {
