@@ -86,7 +86,7 @@ fn an_instance_that_does_not_read_says_what_is_wrong_with_it() {
     assert_snapshot!(wrong(1, "verify gqa_decode:mod=A1"), @r"
     error[TW-E0592]: the kernel has no parameter `mod`
      |
-     = note: its parameters: mode, tier, reduce, stages, kv-per-cube, s-kv, t-q, h-q, h-kv, d-head, cubes, tile, elem, acc
+     = note: its parameters: mode, tier, reduce, deal, stages, kv-per-cube, s-kv, t-q, h-q, h-kv, d-head, cubes, tile, elem, acc
      = next: did you mean `mode`?
      = more: tilewright explain TW-E0592
     ");
