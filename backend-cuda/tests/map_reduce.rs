@@ -5,15 +5,12 @@ mod common;
 #[path = "common/ptxas.rs"]
 mod ptxas;
 
-use common::{Value, bind, difference, interpreted, parse, some, tensors};
+use common::{Value, difference, emulated, interpreted, parse, some};
 use ptxas::{Assembled, assemble};
-use std::sync::Arc;
 use tilewright_core::elem::ElemType;
-use tilewright_core::ir::{Literal, Module};
-use tilewright_core::launch::{Grid, LaunchConfig, Ready};
+use tilewright_core::ir::Literal;
+use tilewright_core::launch::Grid;
 use tilewright_core::tensor::AnyTensor;
-use tilewright_cuda::emulator::Emulator;
-use tilewright_cuda::launch::{Variants, execute};
 use tilewright_cuda::{Compiled, Options, Target, compile};
 use tilewright_ptx_emu::Schedule;
 
@@ -72,16 +69,6 @@ fn by_warps(tir: &str, threads: u32) -> Result<(), String> {
     let compiled = compiled(tir, threads, Target::Sm90a);
     let remark = compiled.remarks.iter().find(|r| r.pass == "warps").expect("a remark");
     if remark.text.starts_with("each of") { Ok(()) } else { Err(remark.text.clone()) }
-}
-fn emulated(module: &Arc<Module>, threads: u32, schedule: Schedule, args: &[Value]) -> Vec<AnyTensor> {
-    let mut device = Emulator::new(Target::Sm90a);
-    device.limits.schedule = schedule;
-    let mut values = args.to_vec();
-    let config = LaunchConfig { grid: Grid::cubes(1), threads: Some(threads), ..LaunchConfig::default() };
-    let ready = Ready { module: module.clone(), args: bind(module, &mut values), config };
-    let outcome = execute(&mut device, &mut Variants::default(), ready).unwrap_or_else(|e| panic!("{e}"));
-    outcome.errors.finish().unwrap_or_else(|e| panic!("{e}"));
-    tensors(values)
 }
 fn attention_args(elem: ElemType, rows: usize, d: usize, tiles: usize) -> [Value; 5] {
     let view = |elem, a, b| Value::Tensor(some(elem, &[2, a, b]));

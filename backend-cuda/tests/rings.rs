@@ -3,15 +3,10 @@
 
 mod common;
 
-use common::{Value, bind, difference, interpreted, parse, some, tensors};
-use std::sync::Arc;
+use common::{Value, difference, emulated, interpreted, parse, some};
 use tilewright_core::elem::ElemType;
-use tilewright_core::ir::Module;
-use tilewright_core::launch::{Grid, LaunchConfig, Ready};
+use tilewright_core::launch::Grid;
 use tilewright_core::passes::facts::Known;
-use tilewright_core::tensor::AnyTensor;
-use tilewright_cuda::emulator::Emulator;
-use tilewright_cuda::launch::{Variants, execute};
 use tilewright_cuda::{Options, Target, compile};
 use tilewright_ptx_emu::Schedule;
 
@@ -34,16 +29,6 @@ fn product(stages: u32, elem: ElemType, depth: usize) -> String {
 }}
 "
     )
-}
-fn emulated(module: &Arc<Module>, threads: u32, schedule: Schedule, args: &[Value]) -> Vec<AnyTensor> {
-    let mut device = Emulator::new(Target::Sm90a);
-    device.limits.schedule = schedule;
-    let mut values = args.to_vec();
-    let config = LaunchConfig { grid: Grid::cubes(1), threads: Some(threads), ..LaunchConfig::default() };
-    let ready = Ready { module: module.clone(), args: bind(module, &mut values), config };
-    let outcome = execute(&mut device, &mut Variants::default(), ready).unwrap_or_else(|e| panic!("{e}"));
-    outcome.errors.finish().unwrap_or_else(|e| panic!("{e}"));
-    tensors(values)
 }
 
 #[test]

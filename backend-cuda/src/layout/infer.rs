@@ -1,7 +1,7 @@
 //! A layout for every tile of a module. Values that elementwise ops, loops and branches tie together form a class and share
 //! one layout: that of a product that makes one of them, else of the class's widest access to memory, or of the matrix whose
-//! reduced axis the class is; else the blocked one of its shape. What is cut from a
-//! few rows lies column by column. `splat` and `iota` tie nothing together: they are made anew in any layout.
+//! reduced axis the class is; else the blocked one of its shape. What is cut from a few rows lies
+//! column by column. `splat` and `iota` tie nothing together: they are made anew in any layout.
 
 use super::product::{Product, products};
 use super::reg::RegLayout;

@@ -15,7 +15,7 @@ use tilewright_core::tensor::AnyTensor;
 use tilewright_cuda::Target;
 #[cfg(feature = "cuda")]
 use tilewright_cuda::driver::Gpu;
-use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::emulator::{Emulator, Schedule};
 use tilewright_cuda::launch::{Device, Variants, execute};
 
 pub fn parse(tir: &str) -> Arc<Module> {
@@ -71,6 +71,17 @@ fn ran(tir: &str, grid: Grid, threads: u32, args: &[Value], run: impl FnOnce(Rea
     let mut values: Vec<Value> = args.to_vec();
     let (prints, errors) = run(Ready { module: module.clone(), args: bind(&module, &mut values), config });
     Ran { tensors: tensors(values), prints, errors }
+}
+/// One block on the emulator, in an order of its warps.
+pub fn emulated(module: &Arc<Module>, threads: u32, schedule: Schedule, args: &[Value]) -> Vec<AnyTensor> {
+    let mut device = Emulator::new(Target::Sm90a);
+    device.limits.schedule = schedule;
+    let mut values = args.to_vec();
+    let config = LaunchConfig { grid: Grid::cubes(1), threads: Some(threads), ..LaunchConfig::default() };
+    let ready = Ready { module: module.clone(), args: bind(module, &mut values), config };
+    let outcome = execute(&mut device, &mut Variants::default(), ready).unwrap_or_else(|e| panic!("{e}"));
+    outcome.errors.finish().unwrap_or_else(|e| panic!("{e}"));
+    tensors(values)
 }
 /// The first GPU. Without one says that `what` was skipped, where a test's own output is not caught: CI counts the line.
 #[cfg(feature = "cuda")]
