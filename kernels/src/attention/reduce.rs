@@ -117,6 +117,9 @@ pub fn scatter_reduce<A: Float, const M: usize, const D: usize>(
             let received = || from_peer(group, other, 0, own(owners.start));
             if !owners.contains(&other) {
                 received()
+            } else if owners.len() == 1 {
+                // Nobody else comes here.
+                own(other)
             } else if rank == other {
                 own(other)
             } else {
