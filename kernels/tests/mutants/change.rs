@@ -340,9 +340,12 @@ fn doubled(ty: &str) -> Option<String> {
     let (length, rest) = ty.strip_prefix("tile<")?.split_once('x')?;
     Some(format!("tile<{}x{rest}", 2 * length.parse::<u32>().ok()?))
 }
+/// The port across; of one that names a program, another program.
 pub fn opposite(port: &str) -> String {
     let words = [("east", "west"), ("west", "east"), ("north", "south"), ("south", "north")];
-    let (kind, dir) = port.split_once('.').unwrap();
-    let (_, other) = words.iter().find(|(d, _)| *d == dir).unwrap();
-    format!("{kind}.{other}")
+    let (kind, to) = port.split_once('.').unwrap();
+    match words.iter().find(|(dir, _)| *dir == to) {
+        Some((_, other)) => format!("{kind}.{other}"),
+        None => format!("{kind}.{}", to.parse::<u32>().unwrap() ^ 1),
+    }
 }

@@ -105,7 +105,59 @@ const SUBJECTS: &[Subject] = &[
     decode("gqa_decode A1", &["mode=A1,elem=f16,acc=f32,tile=16,s-kv=256,h-q=16,h-kv=8,d-head=16"]),
     decode("gqa_decode A2", &["mode=A2,elem=f16,acc=f32,tile=16,s-kv=256,h-q=16,h-kv=8,d-head=16"]),
     decode("gqa_decode A4", &["mode=A4,elem=f16,acc=f32,tile=16,s-kv=256,h-q=16,h-kv=8,d-head=16"]),
+    decode(
+        "gqa_decode A2, scatter",
+        &["mode=A2,reduce=scatter,deal=turns,elem=f16,acc=f32,tile=16,s-kv=256,h-q=10,h-kv=2,d-head=16"],
+    ),
     decode("gqa_decode B", &["mode=B,elem=f16,acc=f32,tile=16,s-kv=256,h-q=16,h-kv=8,d-head=16"]),
+    // Contexts of whole tiles, with a last tile of one token, and shorter than one; rows that divide among the PEs, and that do not.
+    Subject::Shipped {
+        name: "gqa_prefill A1",
+        kernel: "gqa_prefill",
+        instances: &[
+            "mode=A1,elem=f16,acc=f32,tile=16,s-kv=49,t-q=9,h-q=4,h-kv=2,d-head=16",
+            "mode=A1,elem=f16,acc=f32,tile=16,s-kv=64,t-q=12,h-q=4,h-kv=2,d-head=16",
+            "mode=A1,elem=f16,acc=f32,tile=16,s-kv=5,t-q=10,h-q=4,h-kv=2,d-head=16",
+        ],
+    },
+    Subject::Shipped {
+        name: "gqa_prefill A2, causal",
+        kernel: "gqa_prefill",
+        instances: &[
+            "mode=A2,tier=composite-fused,causal=yes,elem=f16,acc=f32,tile=32,s-kv=97,t-q=17,h-q=4,h-kv=2,d-head=16",
+            "mode=A2,tier=composite-fused,causal=yes,elem=f16,acc=f32,tile=32,s-kv=34,t-q=18,h-q=4,h-kv=2,d-head=16",
+            "mode=A2,tier=composite-fused,causal=yes,elem=f16,acc=f32,tile=32,s-kv=17,t-q=17,h-q=4,h-kv=2,d-head=16",
+        ],
+    },
+    // SIPs, rows of cubes and their columns have a middle, and a last row is too short to reach its column.
+    shipped("long_decode, 3 SIPs", "long_decode", &["sips=3,cubes=13,pes=1,s-kv=78,h-q=2,d-head=16,acc=f32"]),
+    // Few tokens, so that one too many shows; and of each tile some PE has a part.
+    shipped("long_decode, primitive", "long_decode", &["cubes=4,pes=2,s-kv=41,tile=3,h-q=2,d-head=16,acc=f32"]),
+    shipped(
+        "long_decode, tiled",
+        "long_decode",
+        &["form=primitive_tiled,cubes=3,pes=2,s-kv=25,tile=3,h-q=2,d-head=16,acc=f32"],
+    ),
+    shipped(
+        "long_decode, composite",
+        "long_decode",
+        &["form=composite,cubes=3,pes=4,s-kv=100,h-q=2,d-head=16,acc=f32"],
+    ),
+    shipped(
+        "long_decode, extended",
+        "long_decode",
+        &["form=composite_extended,cubes=3,pes=2,s-kv=402,h-q=3,d-head=16,acc=f32"],
+    ),
+    shipped(
+        "fan_out, stationary",
+        "fan_out",
+        &["policy=stationary,agents=7,t-q=2,suffix=7,cubes=4,pes=4,s-kv=89,tile=3,h-q=2,d-head=16,acc=f32"],
+    ),
+    shipped(
+        "fan_out, distributed",
+        "fan_out",
+        &["policy=distributed,agents=6,t-q=3,suffix=7,cubes=3,pes=4,s-kv=14,tile=4,h-q=2,d-head=16,acc=f32"],
+    ),
     Subject::Text { name: "shift.tir", grid: Grid::cubes(2).pes(8), depth: 4 },
     Subject::Text { name: "halves.tir", grid: Grid::cubes(2).pes(8), depth: 4 },
     Subject::Text { name: "exchange.tir", grid: Grid::cubes(2).pes(8), depth: 3 },
@@ -114,7 +166,10 @@ const SUBJECTS: &[Subject] = &[
 ];
 
 const fn decode(name: &'static str, instances: &'static [&'static str]) -> Subject {
-    Subject::Shipped { name, kernel: "gqa_decode", instances }
+    shipped(name, "gqa_decode", instances)
+}
+const fn shipped(name: &'static str, kernel: &'static str, instances: &'static [&'static str]) -> Subject {
+    Subject::Shipped { name, kernel, instances }
 }
 
 /// Steps that a mutant may take, for one of the unchanged program.

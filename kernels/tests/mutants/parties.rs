@@ -20,12 +20,7 @@ pub fn parties(mutant: &Mutant, before: &Module, after: Option<&Module>) -> BTre
             }
         });
         if after.is_none() {
-            let made = |v: &ValueId| seeds.iter().any(|op| m.op(*op).results.iter().any(|r| r == *v));
-            m.each_op(&mut |op| {
-                if m.op(op).op.operands().iter().any(made) {
-                    lines.insert(line(m, op));
-                }
-            });
+            lines.extend(users(m, &seeds));
         }
         let mut reach = Reach { m, values: BTreeSet::new(), places: seeds.iter().copied().collect() };
         reach.from(&seeds);
@@ -39,6 +34,29 @@ pub fn parties(mutant: &Mutant, before: &Module, after: Option<&Module>) -> BTre
         }
     }
     lines
+}
+
+/// Lines of the ops that use what the seeds make, also as what a region gives to its op.
+fn users(m: &Module, seeds: &[OpId]) -> BTreeSet<u32> {
+    let mut made: BTreeSet<ValueId> = seeds.iter().flat_map(|op| m.op(*op).results.iter()).collect();
+    let mut lines = BTreeSet::new();
+    // Inner ops come behind the one whose regions they are in.
+    loop {
+        let known = made.len();
+        m.each_op(&mut |id| {
+            let op = &m.op(id).op;
+            if op.operands().iter().any(|v| made.contains(v)) {
+                lines.insert(line(m, id));
+            }
+            if op.regions().iter().any(|r| m.region(*r).yields.iter().any(|v| made.contains(v))) {
+                lines.insert(line(m, id));
+                made.extend(m.op(id).results.iter());
+            }
+        });
+        if made.len() == known {
+            return lines;
+        }
+    }
 }
 
 /// Whether the lines that are told take part. The first line of all must, and every further error must show one that
@@ -133,6 +151,10 @@ fn are_partners(m: &Module, a: OpId, b: OpId) -> bool {
     }
 }
 fn meet(send: Port, recv: Port) -> bool {
+    // Which programs have these numbers, no text says.
+    if let (Port::Peer(_), Port::Peer(_)) = (send, recv) {
+        return true;
+    }
     opposite(&send.to_string()) == recv.to_string()
 }
 fn is_writable(m: &Module, view: ValueId) -> bool {
