@@ -14,11 +14,12 @@ fn main() {
 #[divan::bench]
 fn trace_verify_print_decode(bencher: Bencher) {
     let heads = Heads { h_q: 64, h_kv: 8, kv_per_cube: 1, cubes: None };
-    let problem = Problem { heads, d_head: 64, t_q: 1, s_kv: 8192, tile: 1024 };
+    let deal = Deal::Ranges;
+    let problem = Problem { heads, d_head: 64, batch: 1, t_q: 1, causal: false, s_kv: 8192, tile: 1024, deal };
     let plan = problem.check(ElemType::F16, ElemType::F16, 1 << 20).expect("the published configuration");
     let rows = || Tensor::<f16, 3>::shape_only([8, 8, 64]);
     let (q, kv, mut o) = (rows(), Tensor::<f16, 3>::shape_only([8, 8192, 64]), rows());
-    let how = How { tier: Tier::Plain, reduce: Reduce::Chain, deal: Deal::Ranges, stages: 1 };
+    let how = How { tier: Tier::Plain, reduce: Reduce::Chain, stages: 1 };
     bencher.bench_local(|| {
         let launch = launch::<f16, f16>(&plan, how, &q, &kv, &kv, &mut o).retrace(true);
         print(&launch.trace().expect("traces and verifies")).len()

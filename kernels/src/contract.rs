@@ -20,14 +20,10 @@ macro_rules! contract_codes {
 contract_codes! {
     KvPerCube = "TW-E0551", "KV heads per cube must be 1, 2, 4 or 8",
         "A cube has 8 PEs. The mappings A1, A2, A4 and B give each KV head 8, 4, 2 or 1 of them, so a cube holds 1, 2, 4 or 8 KV heads. Choose a mapping with `--mode A1|A2|A4|B`.";
-    OneQuery = "TW-E0552", "decode takes one query token",
-        "The decode kernel attends from one new token (T_q = 1) to the whole context. For more query tokens use `fused_attention`, which takes any number of them.";
     Cubes = "TW-E0553", "the number of cubes must be the KV heads divided by the KV heads per cube",
         "Each cube works on `kv_per_cube` KV heads, so h_kv heads need exactly h_kv / kv_per_cube cubes. Leave `--cubes` out to get that number.";
     QueryHeads = "TW-E0554", "the query heads must be a multiple of the KV heads",
         "In grouped-query attention every KV head serves the same number of query heads, G = h_q / h_kv.";
-    WholeTiles = "TW-E0555", "the context must be a whole number of tiles per PE",
-        "The tokens of a KV head are cut over the PEs of its group, and each PE works through its part in tiles of equal length. S_kv must be a multiple of (PEs per group) x (tile length).";
     Scratch = "TW-E0556", "the tiles do not fit into a PE's scratch",
         "Query, key and value tile, scores and partials of one step must lie in the scratch of a PE at the same time. Choose a shorter tile (`--tile`) or a machine with more scratch (`--set scratch.capacity=...`).";
     Sizes = "TW-E0557", "a size is zero or too large",
@@ -35,7 +31,7 @@ contract_codes! {
     Accumulator = "TW-E0559", "the accumulator cannot hold the product",
         "f16 products accumulate in f16 or f32, bf16 products in f32. An accumulator with fewer bits of fraction than the sum needs loses the small terms of a long one, and the machine has no such product. `--acc` chooses the accumulator, `--elem` the element type of the operands.";
     CausalRows = "TW-E0561", "a causal query token must see a token",
-        "In causal prefill the last query token sees all S_kv tokens and each one before it one less, so the first of T_q query tokens sees S_kv - T_q + 1. With fewer tokens than query tokens some would see none.";
+        "Under a causal mask the last query token sees all S_kv tokens and each one before it one less, so the first of T_q query tokens sees S_kv - T_q + 1. With fewer tokens than query tokens some would see none.";
     SubMesh = "TW-E0562", "long-context decode runs on 1 to 16 cubes of 1, 2, 4 or 8 PEs, in 1 to 64 SIPs",
         "The tokens of one KV head are cut over the cubes of a SIP, which has 16, or of several SIPs, and over the PEs of each cube, whose partials meet along the cube's rows of four and then down its first column. Any number of cubes works; other numbers of PEs have no such lines.";
     Branches = "TW-E0563", "the agents' rows do not go over the prefix as asked",

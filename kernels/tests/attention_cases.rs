@@ -49,9 +49,93 @@ fn decode_of_any_group_is_right_or_refused_with_what_to_change() {
     }
     assert!(right >= 200 && refused > 0, "{right} right, {refused} refused");
 }
+/// PEs with whole tiles and a part of one, with a part only, without a token; in every tier, dealt either way.
+#[test]
+fn decode_over_any_number_of_tokens_is_right() {
+    let modes = ["A1", "A2", "A4", "B"];
+    let tokens = [1, 3, 17, 31, 33, 250, 256, 257, 383];
+    let ways = [
+        "",
+        ",reduce=scatter,deal=turns",
+        ",tier=composite,deal=turns",
+        ",tier=composite-fused",
+        ",acc=f16,deal=turns",
+    ];
+    for (s_kv, mode) in tokens.into_iter().flat_map(|s| modes.map(|m| (s, m))) {
+        for way in ways {
+            let acc = if way.contains("acc") { "" } else { ",acc=f32" };
+            let word = format!("gqa_decode:h-q=24,h-kv=8,d-head=16,mode={mode},s-kv={s_kv},tile=32{acc}{way}");
+            for mut on in [Runtime::reference(), Runtime::sim()] {
+                let outputs = decode(&word, &mut on).unwrap_or_else(|e| panic!("{word}: {e}"));
+                assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
+            }
+        }
+    }
+}
+/// The same as PTX, in the turns of warps.
+#[test]
+fn decode_over_any_number_of_tokens_is_right_as_ptx() {
+    for (s_kv, arch) in [1, 33, 250, 257, 601].into_iter().flat_map(|s| Arch::ALL.map(|arch| (s, arch))) {
+        for way in ["mode=A1,deal=turns", "mode=A2,deal=ranges", "mode=A4,deal=turns,reduce=scatter", "mode=B,acc=f16"]
+        {
+            let acc = if way.contains("acc") { "" } else { ",acc=f32" };
+            let word = format!("gqa_decode:h-q=24,h-kv=8,d-head=64,s-kv={s_kv},tile=32,{way}{acc}");
+            let outputs = decode(&word, &mut Runtime::ptx_emu(arch)).unwrap_or_else(|e| panic!("{word}: {e}"));
+            assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
+        }
+    }
+}
+/// Query tokens that see less than all, of one request and of several, with tiles that no row sees and rows that see none of a PE's.
+#[test]
+fn query_tokens_see_what_is_up_to_their_own() {
+    for (t_q, batch, causal) in
+        [(1, 3, "no"), (2, 1, "yes"), (8, 1, "no"), (8, 1, "yes"), (3, 4, "yes"), (17, 2, "yes")]
+    {
+        for (s_kv, mode) in [17, 33, 256, 301].into_iter().flat_map(|s| ["A1", "A2", "B"].map(|m| (s, m))) {
+            for way in ["", ",reduce=scatter,deal=turns", ",tier=composite", ",tier=composite-fused,deal=turns"] {
+                let rows = format!("h-q=24,h-kv=8,t-q={t_q},batch={batch},causal={causal}");
+                let word = format!("gqa_decode:{rows},d-head=16,mode={mode},s-kv={s_kv},tile=32,acc=f32{way}");
+                for mut on in [Runtime::reference(), Runtime::sim()] {
+                    let outputs = decode(&word, &mut on).unwrap_or_else(|e| panic!("{word}: {e}"));
+                    assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
+                }
+            }
+        }
+    }
+}
+/// The same as PTX: rows that a warp holds by itself, and rows of all warps.
+#[test]
+fn query_tokens_see_what_is_up_to_their_own_as_ptx() {
+    let rows = ["t-q=2,causal=yes", "t-q=8,causal=yes", "t-q=2,batch=3,causal=yes", "batch=16", "t-q=8,causal=no"];
+    for (rows, s_kv) in rows.into_iter().flat_map(|rows| [17, 257].map(|s| (rows, s))) {
+        for (arch, mode) in Arch::ALL.into_iter().flat_map(|arch| ["auto", "A4"].map(|mode| (arch, mode))) {
+            let word = format!("gqa_decode:h-q=24,h-kv=4,d-head=64,mode={mode},s-kv={s_kv},acc=f32,{rows}");
+            let outputs = decode(&word, &mut Runtime::ptx_emu(arch)).unwrap_or_else(|e| panic!("{word}: {e}"));
+            assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
+        }
+    }
+}
+/// Every length of heads, with rows of one token and of several.
+#[test]
+fn heads_of_any_length_are_right() {
+    for (d, rows) in [64, 128, 256].into_iter().flat_map(|d| ["t-q=1", "t-q=4,causal=yes"].map(|rows| (d, rows))) {
+        let word = format!("gqa_decode:h-q=8,h-kv=2,d-head={d},kv-per-cube=1,s-kv=301,acc=f32,{rows}");
+        for mut on in targets() {
+            let outputs = decode(&word, &mut on).unwrap_or_else(|e| panic!("{word}: {e}"));
+            assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
+        }
+    }
+}
+/// Five tiles for eight PEs: the weights that three of them mask would sum to more than an f16 holds.
+#[test]
+fn pes_without_a_token_add_nothing_however_long_their_tiles() {
+    let word = "gqa_decode:h-q=1,h-kv=1,d-head=1,mode=A1,s-kv=131080,tile=32768,deal=turns";
+    let outputs = decode(word, &mut Runtime::sim()).unwrap_or_else(|e| panic!("{word}: {e}"));
+    assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
+}
 #[test]
 fn decode_refuses_what_it_was_not_written_for() {
-    for word in ["h-q=7,h-kv=2", "t-q=3", "s-kv=0", "s-kv=250", "h-kv=0"] {
+    for word in ["h-q=7,h-kv=2", "t-q=0", "batch=0", "t-q=3,s-kv=2,causal=yes", "s-kv=0", "h-kv=0"] {
         let text = decode(&format!("gqa_decode:{word}"), &mut Runtime::sim()).unwrap_err().to_string();
         assert!(text.starts_with("error[TW-E05") && text.contains("= next: "), "{word}: {text}");
     }

@@ -3,10 +3,11 @@
 use insta::assert_snapshot;
 use tilewright::prelude::*;
 use tilewright_kernels::attention::Heads;
-use tilewright_kernels::gqa_decode::Problem;
+use tilewright_kernels::gqa_decode::{Cut, Deal, Problem};
 
 const HEADS: Heads = Heads { h_q: 64, h_kv: 8, kv_per_cube: 1, cubes: None };
-const GOOD: Problem = Problem { heads: HEADS, d_head: 64, t_q: 1, s_kv: 8192, tile: 1024 };
+const GOOD: Problem =
+    Problem { heads: HEADS, d_head: 64, batch: 1, t_q: 1, causal: false, s_kv: 8192, tile: 1024, deal: Deal::Ranges };
 
 fn of_heads(heads: Heads) -> Problem {
     Problem { heads, ..GOOD }
@@ -38,8 +39,8 @@ fn three_kv_heads_per_cube_are_refused() {
     assert_snapshot!(refused(of_heads(Heads { kv_per_cube: 3, ..HEADS })));
 }
 #[test]
-fn two_query_tokens_are_refused() {
-    assert_snapshot!(refused(Problem { t_q: 2, ..GOOD }));
+fn a_causal_token_that_sees_none_is_refused() {
+    assert_snapshot!(refused(Problem { t_q: 9, s_kv: 8, causal: true, ..GOOD }));
 }
 #[test]
 fn another_number_of_cubes_is_refused() {
@@ -54,9 +55,15 @@ fn query_heads_that_do_not_divide_are_refused() {
     assert_snapshot!(refused(of_heads(Heads { h_q: 65, ..HEADS })));
 }
 #[test]
-fn a_context_of_partial_tiles_is_refused() {
-    assert_snapshot!(refused(Problem { s_kv: 8193, ..GOOD }));
-    assert_snapshot!(refused(Problem { s_kv: 4096, ..GOOD }));
+fn a_context_of_partial_tiles_is_cut_into_what_a_pe_needs() {
+    let of = |s_kv| {
+        let plan = Problem { s_kv, ..GOOD }.check(ElemType::F16, ElemType::F16, 1 << 20).unwrap();
+        let Cut { tile, even, idle, .. } = plan.sizes.cut;
+        (plan.tiles, tile, even, idle)
+    };
+    assert_eq!([8192, 4096, 16384].map(of), [(1, 1024, true, false), (1, 512, true, false), (2, 1024, true, false)]);
+    assert_eq!([8193, 8191].map(of), [(2, 1024, false, false), (1, 1024, false, false)]);
+    assert_eq!([1, 9, 127].map(|s| of(s).3), [true, true, false]);
 }
 #[test]
 fn too_little_scratch_is_refused_with_the_largest_tile() {

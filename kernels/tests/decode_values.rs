@@ -31,3 +31,13 @@ fn f16_accumulators_agree_at_both_ends_of_the_published_contexts() {
 fn f32_accumulators_agree_at_both_ends_of_the_published_contexts() {
     agrees_everywhere("f32");
 }
+/// One head of a longer context than was published, which does not come out even.
+#[test]
+fn a_long_context_agrees() {
+    let instance = tilewright_kernels::all().instance("gqa_decode:h-q=8,h-kv=1,acc=f32,s-kv=131073").unwrap();
+    let limits = Limits { target: Target::Sim, arch: None, scratch_bytes: 1 << 20 };
+    let mut case = instance.case(Inputs::Random { seed: 1 }, &limits).unwrap_or_else(|e| panic!("{e}"));
+    case.launch().and_then(|launch| launch.run(&mut Runtime::sim())).unwrap_or_else(|e| panic!("{e}"));
+    let outputs = case.check().unwrap_or_else(|e| panic!("{e}"));
+    assert!(outputs.iter().all(|output| output.agrees()), "{outputs:?}");
+}

@@ -289,11 +289,11 @@ fn a_machine_field_that_does_not_exist_is_told_with_the_nearest() {
 }
 #[test]
 fn a_broken_launch_contract_names_the_clause_and_the_fix() {
-    assert_snapshot!(wrong(1, "run gqa_decode --s-kv 1000 --t-q 2"), @r"
-    error[TW-E0552]: decode takes one query token, T_q is 2
+    assert_snapshot!(wrong(1, "run gqa_decode --s-kv 1000 --h-q 60"), @r"
+    error[TW-E0554]: 60 query heads do not divide among 8 KV heads
      |
-     = next: use `--t-q 1`
-     = more: tilewright explain TW-E0552
+     = next: use `--h-q 56`
+     = more: tilewright explain TW-E0554
     ");
 }
 #[test]

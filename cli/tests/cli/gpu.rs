@@ -59,7 +59,7 @@ fn a_file_is_compiled_for_any_launch() {
 }
 
 /// By kernel: instances that the emulator runs in seconds, where the listed ones are larger.
-const SMALL: [&str; 18] = [
+const SMALL: [&str; 21] = [
     "gqa_decode:mode=A1,s-kv=2048,elem=f16,acc=f32",
     "gqa_decode:mode=A2,s-kv=1024,elem=bf16,acc=f32",
     "gqa_decode:mode=A4,s-kv=512,elem=f16,acc=f16",
@@ -69,6 +69,9 @@ const SMALL: [&str; 18] = [
     "gqa_decode:mode=A1,reduce=scatter,tile=32,s-kv=512,elem=f16,acc=f32",
     "gqa_decode:mode=A2,reduce=scatter,tile=32,s-kv=256,elem=bf16,acc=f32,h-q=40",
     "gqa_decode:mode=A4,reduce=scatter,s-kv=512,elem=f16,acc=f16",
+    "gqa_decode:mode=A4,tile=32,s-kv=321,elem=f16,acc=f32",
+    "gqa_decode:mode=A2,t-q=8,causal=yes,s-kv=250,elem=bf16,acc=f32",
+    "gqa_decode:mode=A1,t-q=2,batch=2,causal=yes,s-kv=300,elem=f16,acc=f32",
     "gqa_prefill:mode=A1,elem=f16,acc=f32,tile=64,s-kv=65,t-q=1,h-q=24,h-kv=8",
     "gqa_prefill:mode=A2,causal=yes,tier=composite-fused,elem=f16,acc=f32,tile=64,s-kv=100,t-q=37,h-q=24,h-kv=8",
     "gqa_prefill:mode=A4,causal=yes,tier=composite,elem=bf16,acc=f32,tile=64,s-kv=40,t-q=40,h-q=8,h-kv=8",

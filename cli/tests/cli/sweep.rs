@@ -71,12 +71,16 @@ fn rows_and_event_hashes_are_the_same_for_one_thread_and_many() {
 }
 #[test]
 fn a_failed_point_stays_as_a_row_with_its_reason() {
-    let run = tilewright("sweep short-decode --modes A1,B --s-kv 1024,8192 --csv --quiet");
+    let run = tilewright("sweep short-decode --modes A1,B --s-kv 8192,4294967296 --csv --quiet");
     assert_eq!(run.code, 1, "{}", run.err);
-    let failed: Vec<&str> = run.out.lines().filter(|l| l.contains("failed: TW-E0555")).collect();
-    assert!(matches!(failed[..], [row] if row.starts_with("A1,1,8,1024,")), "{}", run.out);
+    let failed: Vec<&str> = run.out.lines().filter(|l| l.contains("failed: TW-E0557")).collect();
+    assert!(
+        matches!(failed[..], [a1, b] if a1.starts_with("A1,1,8,4294967296,") && b.contains(",4294967296,")),
+        "{}",
+        run.out
+    );
     assert_eq!(run.out.lines().count(), 1 + 4);
-    assert!(run.err.contains("error[TW-E0555]"), "{}", run.err);
+    assert!(run.err.contains("error[TW-E0557]"), "{}", run.err);
 }
 #[test]
 fn a_sweep_resumes_from_its_file_and_computes_the_rest() {

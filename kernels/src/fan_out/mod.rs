@@ -185,7 +185,12 @@ pub fn reference(
             concatenate(Dim(0), &[x, own]).unwrap_or_else(|_| Array2::zeros([0, 0]))
         };
         let (k, v) = (with_own(k, own[0]), with_own(v, own[1]));
-        out.assign(&crate::gqa_decode::reference(q.slice(s![i * b.heads..(i + 1) * b.heads, ..]), k.view(), v.view()));
+        out.assign(&crate::gqa_decode::reference(
+            q.slice(s![i * b.heads..(i + 1) * b.heads, ..]),
+            k.view(),
+            v.view(),
+            |_| k.nrows(),
+        ));
     }
     o
 }
