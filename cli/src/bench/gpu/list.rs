@@ -56,7 +56,12 @@ fn group(name: &str) -> Vec<(String, usize)> {
                         format!("gqa_decode:mode={mode},h-q={hq},h-kv={hkv},s-kv={s},d-head={d},elem={elem},acc=f32");
                     (word, b)
                 })),
-                EXTEND => rows.extend(EXTENDS.map(|sizes| (attention(elem, d, sizes, "no"), 1))),
+                EXTEND => rows.extend(EXTENDS.map(|[tq, s]| {
+                    let word = format!(
+                        "gqa_decode:mode=A1,h-q={hq},h-kv={hkv},t-q={tq},s-kv={s},d-head={d},elem={elem},acc=f32"
+                    );
+                    (word, 1)
+                })),
                 PREFILL => rows.extend(PREFILLS.map(|(sizes, causal)| (attention(elem, d, sizes, causal), 1))),
                 _ => {}
             }

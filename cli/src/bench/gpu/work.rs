@@ -95,19 +95,23 @@ impl Work {
     pub fn of(instance: Instance, batch: usize) -> Result<Work, Diagnostics> {
         let s = &instance.settings;
         let (op, shape, flops, streams) = match instance.kernel.name() {
-            "gqa_decode" => {
-                let [tq, tokens, hq, d] = sizes(s, ["t-q", "s-kv", "h-q", "d-head"])?;
-                (DECODE, heads(s, batch, tq)?, 4.0 * hq * tq * tokens * d, true)
-            }
-            "fused_attention" => {
-                let ([tq, tokens, hq, d], causal) = (sizes(s, ["t-q", "s-kv", "h-q", "d-head"])?, s.text("causal")?);
-                let mut shape = heads(s, batch, tq)?;
-                // In front of the element type, as the peers have it.
-                let causal = causal == "yes";
-                shape.0.insert(shape.0.len() - 1, ("causal".to_string(), causal.to_string()));
+            "gqa_decode" | "fused_attention" => {
+                let ([tq, tokens, d], causal) = (sizes(s, ["t-q", "s-kv", "d-head"])?, s.text("causal")? == "yes");
+                // Requests over one context are more query heads to it.
+                let requests = if instance.kernel.name() == "gqa_decode" { s.integer("batch")? } else { 1 };
+                let hq = s.integer("h-q")?.saturating_mul(requests);
+                let mut shape = heads(s, hq, batch, tq)?;
+                let op = match tq {
+                    1.0 => DECODE,
+                    _ if tq <= EXTENDED as f64 => EXTEND,
+                    _ => PREFILL,
+                };
+                if op != DECODE {
+                    // In front of the element type, as the peers have it.
+                    shape.0.insert(shape.0.len() - 1, ("causal".to_string(), causal.to_string()));
+                }
                 let unseen = if causal { tq * (tq - 1.0) / 2.0 } else { 0.0 };
-                let op = if tq <= EXTENDED as f64 { EXTEND } else { PREFILL };
-                (op, shape, 4.0 * hq * d * (tq * tokens - unseen), op == EXTEND)
+                (op, shape, 4.0 * hq as f64 * d * (tq * tokens - unseen), op != PREFILL)
             }
             "matmul" => {
                 let [m, n, k] = sizes(s, ["m", "n", "k"])?;
@@ -141,9 +145,9 @@ fn sizes<const N: usize>(s: &Settings, names: [&str; N]) -> Result<[f64; N], Dia
     }
     Ok(sizes)
 }
-fn heads(s: &Settings, batch: usize, tq: f64) -> Result<Shape, Diagnostics> {
-    let [tokens, hq, hkv, d] = ["s-kv", "h-q", "h-kv", "d-head"].map(|name| s.integer(name));
-    let (hq, hkv) = (hq? / batch, hkv? / batch);
+fn heads(s: &Settings, hq: usize, batch: usize, tq: f64) -> Result<Shape, Diagnostics> {
+    let [tokens, hkv, d] = ["s-kv", "h-kv", "d-head"].map(|name| s.integer(name));
+    let (hq, hkv) = (hq / batch, hkv? / batch);
     let sizes = [("b", batch), ("tq", tq as usize), ("s", tokens?), ("hq", hq), ("hkv", hkv), ("d", d?)];
     typed(sizes.map(|(name, size)| (name.to_string(), size.to_string())).into(), s)
 }
@@ -171,6 +175,8 @@ mod tests {
         assert_eq!(told, "decode b=16,tq=1,s=8192,hq=64,hkv=8,d=128,dtype=float16 4.294967296e9");
         let told = work("fused_attention:h-q=64,h-kv=8,t-q=8,s-kv=64,d-head=128,elem=bf16", 1);
         assert_eq!(told, "extend b=1,tq=8,s=64,hq=64,hkv=8,d=128,causal=false,dtype=bfloat16 1.6777216e7");
+        let told = work("gqa_decode:h-q=64,h-kv=8,t-q=8,causal=yes,batch=2,s-kv=64,d-head=128,acc=f32", 1);
+        assert_eq!(told, "extend b=1,tq=8,s=64,hq=128,hkv=8,d=128,causal=true,dtype=float16 3.1719424e7");
         // 3 rows of 5 tokens: they see 3, 4 and 5.
         let told = work("fused_attention:h-q=1,h-kv=1,t-q=3,s-kv=5,d-head=1,causal=yes", 1);
         assert_eq!(told, "extend b=1,tq=3,s=5,hq=1,hkv=1,d=1,causal=true,dtype=float16 4.8e1");
