@@ -3,6 +3,7 @@
 //! in order. `measure.rs`: one point. `store.rs`: `--out`. `golden.rs`: `--check`. `figures.rs`: `--plot`.
 
 mod decode_batch;
+mod decode_batch_m;
 mod decode_models;
 mod decode_streaming;
 mod fan_out;
@@ -194,13 +195,14 @@ impl Row {
 /// Marks the reason of a failed point in its row.
 const FAILED: &str = "failed: ";
 
-const STUDIES: [&dyn Study; 8] = [
+const STUDIES: [&dyn Study; 9] = [
     &short::Short::Decode,
     &short::Short::Prefill,
     &long_decode::LongDecode,
     &decode_models::DecodeModels,
     &decode_streaming::DecodeStreaming,
     &decode_batch::DecodeBatch,
+    &decode_batch_m::DecodeBatchM,
     &fan_out::FanOut,
     &hw::Hw,
 ];

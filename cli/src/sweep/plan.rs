@@ -21,6 +21,7 @@ pub enum Flag {
     Addressing,
     Cubes,
     Agents,
+    Batch,
     Factors,
     Area,
 }
@@ -45,6 +46,9 @@ impl Flag {
                 list("cubes").value_name("C,…").help("Cubes that hold the context, from 1 to 16 [default: 8]")
             }
             Flag::Agents => list("agents").value_name("N,…").help("Agents that share the prefix [default: 1,2,4,8,16]"),
+            Flag::Batch => {
+                list("batch").value_name("B,…").help("Requests that share the context [default: 1,2,4,8,16]")
+            }
             Flag::Factors => list("factors")
                 .value_name("X,…")
                 .help("What each rate of the machine is multiplied by [default: 0.5,1,2,4]"),
@@ -70,6 +74,8 @@ pub struct Plan {
     pub cubes: Vec<usize>,
     /// Agents that share a prefix.
     pub agents: Vec<usize>,
+    /// Requests that share a context.
+    pub batch: Vec<usize>,
     /// Of the machine's rates, in a search.
     pub factors: Vec<f64>,
     /// The share of each knob in the machine's area.
@@ -155,7 +161,8 @@ impl Plan {
             tier: if has(Flag::Tier) { tier(&text("tier"))? } else { Tier::Plain },
             addressing: if has(Flag::Addressing) { addressing(&text("addressing")) } else { Addressing::Sharded },
             cubes: if has(Flag::Cubes) { cubes(matches)? } else { Vec::new() },
-            agents: if has(Flag::Agents) { agents(matches)? } else { Vec::new() },
+            agents: if has(Flag::Agents) { sharers("agents", matches)? } else { Vec::new() },
+            batch: if has(Flag::Batch) { sharers("batch", matches)? } else { Vec::new() },
             factors: if has(Flag::Factors) { factors(matches)? } else { Vec::new() },
             area: if has(Flag::Area) { super::hw::area(matches.get_one::<String>("area"))? } else { [0.0; 4] },
             inputs: if matches.get_flag("with-data") { Inputs::Random { seed } } else { Inputs::ShapesOnly },
@@ -201,7 +208,7 @@ impl Plan {
             match flag {
                 Flag::Tier => table += &format!(", tier {}", self.tier.name()),
                 Flag::Addressing => table += &format!(", addressing {}", self.addressing_name()),
-                Flag::Modes | Flag::Cubes | Flag::Agents | Flag::Factors => {}
+                Flag::Modes | Flag::Cubes | Flag::Agents | Flag::Batch | Flag::Factors => {}
                 Flag::Area => table += &format!(", area shares {}", super::hw::shares(&self.area)),
             }
         }
@@ -255,12 +262,11 @@ fn cubes(matches: &ArgMatches) -> Result<Vec<usize>, Diagnostics> {
     each(given, |text| read(text).ok_or_else(|| errors::list_value("cubes", text, &allowed, "8,12")))
 }
 
-fn agents(matches: &ArgMatches) -> Result<Vec<usize>, Diagnostics> {
-    let Some(given) = matches.get_many::<String>("agents") else { return Ok(vec![1, 2, 4, 8, 16]) };
+/// Agents or requests.
+fn sharers(flag: &str, matches: &ArgMatches) -> Result<Vec<usize>, Diagnostics> {
+    let Some(given) = matches.get_many::<String>(flag) else { return Ok(vec![1, 2, 4, 8, 16]) };
     let read = |text: &str| text.parse().ok().filter(|n| (1..=1024).contains(n));
-    each(given, |text| {
-        read(text).ok_or_else(|| errors::list_value("agents", text, "whole numbers from 1 to 1024", "1,8"))
-    })
+    each(given, |text| read(text).ok_or_else(|| errors::list_value(flag, text, "whole numbers from 1 to 1024", "1,8")))
 }
 
 fn factors(matches: &ArgMatches) -> Result<Vec<f64>, Diagnostics> {

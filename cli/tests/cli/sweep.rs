@@ -130,6 +130,7 @@ fn a_plot_has_every_row_as_svg_and_the_same_picture_as_png() {
     for (sweep, figures) in [
         ("short-decode --modes A1,B --s-kv 8192,16384", 6),
         ("decode-batch --modes A2", 2),
+        ("decode-batch-m --modes A2 --s-kv 8192 --batch 1,4", 3),
         ("decode-streaming --s-kv 2048,4096", 2),
         ("long-decode --s-kv 8192 --cubes 7,8", 3),
         ("decode-models", 3),
@@ -181,6 +182,25 @@ fn agents_gain_where_they_share_what_is_read_once() {
     assert!(stationary > 1.5 && stationary > distributed, "{stationary} and {distributed}");
     // Rows go over the cubes by whole agents, so that one agent is not distributed over eight.
     assert_eq!(of("distributed", 1, "gain"), None);
+}
+#[test]
+fn requests_over_one_context_share_what_is_read_and_fill_the_products() {
+    let rows = json("decode-batch-m --modes A1 --s-kv 8192 --batch 1,4,16 --tier composite")["rows"].clone();
+    let of = |batch: u64, column: &str| {
+        rows.as_array().unwrap().iter().find(|row| row["B"] == batch).map(|row| row[column].as_f64().unwrap()).unwrap()
+    };
+    // One request is what `short-decode` times.
+    let alone = json("short-decode --modes A1 --s-kv 8192 --tier composite")["rows"][0].clone();
+    assert_eq!((of(1, "wall_us"), of(1, "gain")), (alone["wall_us"].as_f64().unwrap(), 1.0));
+    assert_eq!([1, 4, 16].map(|b| (of(b, "rows"), of(b, "padded_rows"))), [(8.0, 32.0), (32.0, 32.0), (128.0, 128.0)]);
+    // A composite pads 8 rows to 32: four requests multiply as long as one, for four times as many products.
+    assert!(of(4, "gemm_util") > 3.0 * of(1, "gemm_util"), "{rows}");
+    assert!(of(4, "gain") > 2.5 && of(16, "gain") > of(4, "gain"), "{rows}");
+    // With sums in f32 the rows of 16 requests leave room for half a tile.
+    let wide = json("decode-batch-m --modes B --s-kv 8192 --batch 16 --acc f32")["rows"][0].clone();
+    assert_eq!((wide["rows"].as_u64(), wide["tile"].as_u64()), (Some(128), Some(512)));
+    // Keys and values are read once, rows of queries for each.
+    assert!(of(16, "hbm_read_mb") < 1.2 * of(1, "hbm_read_mb"), "{rows}");
 }
 #[test]
 fn a_search_of_machines_resumes_and_tells_sensitivities_front_and_balance() {

@@ -1,0 +1,135 @@
+//! `decode-batch-m`: a decode step of B requests over one context, whose rows share each product: B G rows instead of G.
+
+use super::figures::{Table, figure, over_doublings};
+use super::measure::{MIB, measure};
+use super::plan::{Flag, Plan, Point};
+use super::{Column, Study};
+use crate::plot::{Axis, Figure};
+use tilewright_core::diag::Diagnostics;
+use tilewright_core::elem::ElemType;
+use tilewright_harness::cli::Cell;
+use tilewright_harness::registry::Instance;
+use tilewright_kernels::attention::{Mode, Tier};
+use tilewright_kernels::gqa_decode::{CONFIGS, largest_tile};
+use tilewright_sim::timing::Timing;
+
+pub struct DecodeBatchM;
+
+impl Study for DecodeBatchM {
+    fn name(&self) -> &'static str {
+        "decode-batch-m"
+    }
+    fn about(&self) -> &'static str {
+        "Decode of several requests over one context, all rows in the same products, beside one launch each"
+    }
+    fn flags(&self) -> &'static [Flag] {
+        &[Flag::Tier, Flag::Modes, Flag::Batch]
+    }
+    fn columns(&self, _: &Plan) -> &'static [Column] {
+        const {
+            &[
+                Column::key("mode"),
+                Column::key("kv_per_cube"),
+                Column::key("C"),
+                Column::key("S_kv"),
+                Column::key("B"),
+                Column::exact("rows"),
+                Column::exact("padded_rows"),
+                Column::exact("tile"),
+                Column::timed("wall_us"),
+                Column::timed("us_per_request"),
+                Column::timed("gain"),
+                Column::timed("gemm_util"),
+                Column::timed("hbm_bw_util"),
+                Column::exact("hbm_read_mb"),
+            ]
+        }
+    }
+    fn golden(&self, _: &Plan) -> Result<&'static str, &'static str> {
+        Err("leave out --check")
+    }
+    fn contexts(&self) -> &'static [usize] {
+        &[8192, 65536]
+    }
+    fn points(&self, plan: &Plan) -> Result<Vec<Point>, Diagnostics> {
+        let mut points = Vec::new();
+        for &mode in &plan.modes {
+            for &s_kv in &plan.contexts {
+                for &batch in &plan.batch {
+                    let instance = of(plan, mode, s_kv, batch)?;
+                    let cubes = plan.cubes(&instance, mode)?;
+                    let sizes = [mode.kv_per_cube(), cubes, s_kv, batch];
+                    let key = [Cell::from(mode.name())].into_iter().chain(sizes.map(Cell::from)).collect();
+                    points.push(Point { key, instance, cubes, users: 1, machine: None });
+                }
+            }
+        }
+        Ok(points)
+    }
+    /// The gain is over the requests one after the other. `padded_rows` are those that `Q . K^T` multiplies, `gemm_util` counts only
+    /// what attention asks for.
+    fn row(&self, point: &Point, plan: &Plan, t: &Timing) -> Result<Vec<Cell>, Diagnostics> {
+        let setting = |name: &str| point.instance.settings.integer(name);
+        let (batch, s_kv, h_q, d_head) = (setting("batch")?, setting("s-kv")?, setting("h-q")?, setting("d-head")?);
+        let mode = plan.modes.iter().find(|mode| point.key.first() == Some(&Cell::from(mode.name())));
+        let one = match mode {
+            Some(mode) if batch > 1 => {
+                measure(&Point { instance: of(plan, *mode, s_kv, 1)?, ..point.clone() }, plan)?.wall
+            }
+            _ => t.wall,
+        };
+        let pe_ns = t.wall.as_ns() * t.n_pe as f64;
+        let products = plan.machine.gemm_time(ElemType::F16, (batch * h_q) as u64, 2 * s_kv as u64, d_head as u64);
+        let rate_ns = plan.machine.hbm.slice_rate.0 as f64 / 1e9;
+        let bytes = t.sums.read_bytes + t.sums.write_bytes;
+        let rows = batch * h_q / setting("h-kv")?.max(1);
+        let padded = match plan.tier {
+            Tier::Plain => rows,
+            Tier::Composite | Tier::Fused => rows.next_multiple_of(plan.machine.gemm.tile_m as usize),
+        };
+        Ok(vec![
+            rows.into(),
+            padded.into(),
+            tile(&point.instance)?.into(),
+            t.wall.as_us().into(),
+            (t.wall.as_us() / batch as f64).into(),
+            (one.as_us() * batch as f64 / t.wall.as_us()).into(),
+            (products.as_ns() / pe_ns).into(),
+            (bytes as f64 / (pe_ns * rate_ns)).into(),
+            (t.sums.read_bytes as f64 / MIB).into(),
+        ])
+    }
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+        let of = |what: &str, y: &str, column, axis| {
+            let body = over_doublings(table.curves(&["mode", "S_kv"], "B", column), axis);
+            let title = format!("{}, {}: {what}", self.name(), plan.tier.name());
+            figure(format!("{}-{}-{column}", self.name(), plan.tier.name()), title, ["requests", y], body)
+        };
+        Ok(vec![
+            of("time of a request", "us", "us_per_request", Axis::Log),
+            of("gain over one launch each", "times", "gain", Axis::Linear),
+            of("products asked for", "share of the GEMM peak", "gemm_util", Axis::Linear),
+        ])
+    }
+}
+
+/// The launch of so many requests: as long as they fit, with the tile of one.
+fn of(plan: &Plan, mode: Mode, s_kv: usize, batch: usize) -> Result<Instance, Diagnostics> {
+    // One request is the instance of `short-decode`.
+    let one = plan.short("gqa_decode", mode, s_kv)?;
+    if batch == 1 {
+        return Ok(one);
+    }
+    let of = |name: &str| one.settings.integer(name);
+    let rows = batch * (of("h-q")? / of("h-kv")?.max(1));
+    let acc = one.settings.pick("acc", &[("f16", ElemType::F16), ("f32", ElemType::F32)])?;
+    let fits = largest_tile(rows, of("d-head")?, ElemType::F16, acc, plan.limits().scratch_bytes).unwrap_or_default();
+    let shorter = if (1..tile(&one)?).contains(&fits) { format!(",tile={fits}") } else { String::new() };
+    plan.kernels.instance(&format!("{one},batch={batch}{shorter}"))
+}
+
+/// Tokens of a KV tile.
+fn tile(instance: &Instance) -> Result<usize, Diagnostics> {
+    let own = (CONFIGS.ahbm.turn)(1, instance.settings.integer("d-head")?).tile;
+    Ok(Some(instance.settings.integer("tile")?).filter(|n| *n != 0).unwrap_or(own))
+}
