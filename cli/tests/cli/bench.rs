@@ -11,8 +11,8 @@ fn rows_are_listed_with_the_fastest_peer_and_peers_without_a_row_are_named() {
     // The table's columns are as wide as their widest cell; one blank stands for any number of them.
     let lines: Vec<String> = run.out.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let instance = "gqa_decode:mode=B,h-q=1024,h-kv=128,s-kv=8192,d-head=64,elem=f16,acc=f32";
-    let extended = "fused_attention:h-q=64,h-kv=8,t-q=8,s-kv=8192,d-head=64,causal=no,elem=f16";
-    let long = "fused_attention:h-q=64,h-kv=8,t-q=8,s-kv=65536,d-head=64,causal=no,elem=f16";
+    let extended = "gqa_decode:mode=A1,h-q=64,h-kv=8,t-q=8,s-kv=8192,d-head=64,elem=f16,acc=f32";
+    let long = "gqa_decode:mode=A1,h-q=64,h-kv=8,t-q=8,s-kv=65536,d-head=64,elem=f16,acc=f32";
     assert_eq!(
         lines,
         [

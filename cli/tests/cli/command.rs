@@ -86,7 +86,7 @@ fn an_instance_that_does_not_read_says_what_is_wrong_with_it() {
     assert_snapshot!(wrong(1, "verify gqa_decode:mod=A1"), @r"
     error[TW-E0592]: the kernel has no parameter `mod`
      |
-     = note: its parameters: mode, tier, reduce, deal, stages, kv-per-cube, s-kv, t-q, h-q, h-kv, d-head, cubes, tile, elem, acc
+     = note: its parameters: mode, tier, reduce, deal, stages, kv-per-cube, s-kv, t-q, causal, batch, h-q, h-kv, d-head, cubes, tile, elem, acc
      = next: did you mean `mode`?
      = more: tilewright explain TW-E0592
     ");
@@ -268,7 +268,7 @@ fn a_sweep_says_which_tiers_modes_and_contexts_there_are() {
     assert_snapshot!(wrong(1, "sweep decode"), @r"
     error: unrecognized subcommand 'decode'
 
-      tip: some similar subcommands exist: 'decode-streaming', 'decode-models', 'decode-batch'
+      tip: some similar subcommands exist: 'decode-streaming', 'decode-batch-m', 'decode-models', 'decode-batch'
 
     Usage: tilewright sweep [OPTIONS] <TABLE>
 

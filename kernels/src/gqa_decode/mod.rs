@@ -4,7 +4,7 @@
 //! A group of `8 / kv_per_cube` PEs shares a KV head; each PE owns `S / pes` of its tokens, rounded up, in its own memory slice
 //! (`cut.rs`). Any S: where its tiles do not come out even, keys and values past the end read as zero, and scores there are masked.
 //! A PE's tiles are a map_reduce, so a backend may share them out once more; the groups' partials meet as `Reduce` says.
-//! Contract: `contract.rs`, a code per clause.  Command line: `case.rs`. Work: `4 h_q S D` flops over `4 h_kv S D` bytes; bound by memory.
+//! Contract: `contract.rs`, a code per clause.  Command line: `case.rs`. Work: `4 h_kv M S D` flops over `4 h_kv S D` bytes; few rows are bound by memory.
 //! Accumulates in `A`, f16 (as published) or f32. Tolerance: row `attention` of the one table.
 
 mod case;
@@ -21,8 +21,7 @@ use tilewright::prelude::*;
 pub use case::GQA_DECODE;
 pub use config::{CONFIGS, Config, Turn};
 pub use contract::{Plan, Problem, largest_tile};
-use cut::Mine;
-pub use cut::{Cut, Deal};
+pub use cut::{Cut, Deal, Mine};
 pub use rows::Rows;
 
 /// Lengths that are host values when the kernel is traced: where a const parameter is `ANY`, this number stands.
