@@ -9,8 +9,10 @@ use super::support::{self, tilewright, tilewright_in};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const BOOK: [&str; 11] =
-    ["trace", "ops", "ir", "run", "races", "timing", "machine", "launch", "gpu", "planner", "command"];
+const BOOK: [&str; 13] = [
+    "trace", "ops", "access", "ir", "messages", "run", "races", "timing", "machine", "launch", "gpu", "planner",
+    "command",
+];
 
 /// Codes in Rust whose message no other test shows: each needs what a test has not.
 const UNSEEN: [(&str, &str); 16] = [

@@ -4,7 +4,9 @@
 const BOOK: &[&str] = &[
     include_str!("../../../../docs/errors/trace.md"),
     include_str!("../../../../docs/errors/ops.md"),
+    include_str!("../../../../docs/errors/access.md"),
     include_str!("../../../../docs/errors/ir.md"),
+    include_str!("../../../../docs/errors/messages.md"),
     include_str!("../../../../docs/errors/run.md"),
     include_str!("../../../../docs/errors/races.md"),
     include_str!("../../../../docs/errors/timing.md"),
