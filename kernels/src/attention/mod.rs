@@ -1,7 +1,9 @@
 //! Device functions of the attention kernels. `partial.rs`: softmax partials and their merge. `group.rs`: the PEs that
 //! share a KV head, `mode.rs`: how many; `reduce.rs`: partials meet along lines of neighbours, `mesh.rs`: over cubes.
-//! `tier.rs`: which commands the model is given. `params.rs`: what all these kernels are asked for.
+//! `tier.rs`: which commands the model is given. `params.rs`: what all these kernels are asked for, `case.rs`: how their launches
+//! are made and checked.
 
+pub(crate) mod case;
 mod group;
 mod mesh;
 mod mode;

@@ -1,11 +1,13 @@
 //! Shared-prefix attention on the command line: parameters, random tensors, the check.
 
 use super::{Branches, Plan, Policy, Problem, launch, placements, reference};
+use crate::attention::case::{Planned, Shapes, Tensors, case};
 use crate::attention::params;
 use crate::to_f64;
+use ndarray::ArrayD;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+use tilewright::registry::{KernelDef, Limits, Param, Settings};
 
 const POLICIES: [(&str, Policy); 2] = [("stationary", Policy::Stationary), ("distributed", Policy::Distributed)];
 
@@ -45,24 +47,11 @@ pub const FAN_OUT: KernelDef = KernelDef {
         "policy=distributed,elem=bf16,acc=f32,agents=6,t-q=3,suffix=7,s-kv=700,cubes=3,pes=4,h-q=2,tile=64",
         "policy=stationary,acc=f32,agents=2,suffix=9,s-kv=900,sips=2,cubes=3,h-q=4,d-head=64",
     ],
-    case: |s, inputs, limits| {
-        type Make = fn(&Settings, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-        let cases: [Make; 3] = [FanCase::<f16, f16>::boxed, FanCase::<f16, f32>::boxed, FanCase::<bf16, f32>::boxed];
-        params::by_types(s, cases)?(s, inputs, limits)
-    },
+    case: case::<Plan, 2>,
 };
 
-struct FanCase<T, A> {
-    plan: Plan,
-    q: Tensor<T, 2>,
-    kv: [Tensor<T, 2>; 2],
-    own: [Tensor<T, 2>; 2],
-    o: Tensor<T, 2>,
-    acc: std::marker::PhantomData<A>,
-}
-
-impl<T: Float + DotInto<A>, A: Float> FanCase<T, A> {
-    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+impl Planned<2> for Plan {
+    fn of(s: &Settings, elem: ElemType, acc: ElemType, limits: &Limits) -> Result<(Self, Shapes<2>), Diagnostics> {
         let branches = Branches {
             agents: s.integer("agents")?,
             tokens: s.integer("t-q")?,
@@ -82,38 +71,22 @@ impl<T: Float + DotInto<A>, A: Float> FanCase<T, A> {
                 (tile, _) => tile,
             },
         };
-        let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
+        let plan = problem.check(elem, acc, limits.scratch_bytes)?;
         let [on_q, on_kv, on_o] = placements(&plan.share);
-        let (rows, d) = ([branches.rows(), problem.d_head], problem.d_head);
-        // The launcher scales q by 1 / sqrt(d) and rounds once; the reference starts from what was rounded.
-        let scale = 2.0 / (d as f64).sqrt();
-        let tokens = |[k, v]: [&str; 2], n: usize| {
-            [inputs.uniform(k, [n, d], -2.0..2.0), inputs.uniform(v, [n, d], -1.0..1.0)]
-                .map(|t| t.placed(on_kv.clone()))
-        };
-        Ok(Box::new(FanCase::<T, A> {
-            plan,
-            q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
-            kv: tokens(["k", "v"], problem.prefix),
-            own: tokens(["own_k", "own_v"], branches.agents * branches.suffix),
-            o: inputs.output(rows).placed(on_o),
-            acc: std::marker::PhantomData,
-        }))
+        let d = problem.d_head;
+        let kv = vec![(["k", "v"], [problem.prefix, d]), (["own_k", "own_v"], [branches.agents * branches.suffix, d])];
+        Ok((plan, Shapes { rows: [branches.rows(), d], kv, on_q, on_kv, on_o }))
     }
-}
-
-impl<T: Float + DotInto<A>, A: Float> Case for FanCase<T, A> {
-    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        Ok(launch::<T, A>(&self.plan, &self.q, self.kv.each_ref(), self.own.each_ref(), &mut self.o))
+    fn launch<'a, T: Float + DotInto<A>, A: Float>(&'a self, t: &'a mut Tensors<T, 2>) -> Launch<'a> {
+        launch::<T, A>(self, &t.q, t.kv[0].each_ref(), t.kv[1].each_ref(), &mut t.o)
     }
-    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
-        let (q, kv, own) = (to_f64(&self.q), self.kv.each_ref().map(to_f64), self.own.each_ref().map(to_f64));
+    fn expected<T: Elem>(&self, t: &Tensors<T, 2>) -> ArrayD<f64> {
+        let (q, [kv, own]) = (to_f64(&t.q), [0, 1].map(|i| t.kv[i].each_ref().map(to_f64)));
         let views = [kv[0].view(), kv[1].view()];
-        let expected = reference(self.plan.share.branches, q.view(), views, [own[0].view(), own[1].view()]);
-        Ok(vec![Agreement::of("o", self.o.as_any(), &expected.into_dyn(), Rule::Attention { acc: A::ELEM })])
+        reference(self.share.branches, q.view(), views, [own[0].view(), own[1].view()]).into_dyn()
     }
     fn facts(&self) -> Vec<(String, String)> {
-        let share = self.plan.share;
+        let share = self.share;
         vec![
             ("rows".to_string(), format!("{} a PE, of {}", share.rows, share.branches.rows())),
             ("share".to_string(), format!("{} tokens a PE, {} at a time", share.prefix_share(), share.tile)),

@@ -1,13 +1,14 @@
 //! The prefill kernel on the command line: parameters, configurations, random tensors, the check.
 
 use super::{Plan, Problem, launch, placement, reference};
+use crate::attention::case::{Planned, Shapes, Tensors, case};
 use crate::attention::{Heads, Mode, Tier, params};
 use crate::config::Configs;
 use crate::of_head;
-use ndarray::Array3;
+use ndarray::{Array3, ArrayD};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+use tilewright::registry::{KernelDef, Limits, Param, Settings};
 
 /// Tokens of a KV tile. AHBM's is the published one; a GPU's keeps keys and values in shared memory.
 const TILE: Configs<usize> = Configs { ahbm: 1024, sm_80: 128, sm_90a: 128 };
@@ -45,15 +46,8 @@ pub const GQA_PREFILL: KernelDef = KernelDef {
         "mode=A4,causal=yes,tier=composite,elem=bf16,acc=f32,tile=64,s-kv=40,t-q=40,h-q=8,h-kv=8,d-head=128",
         "mode=A1,elem=f16,acc=f32,tile=64,s-kv=65,t-q=1,h-q=24,h-kv=8,d-head=256",
     ],
-    case,
+    case: case::<Prefill, 3>,
 };
-
-fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
-    type Make = fn(&Settings, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-    let cases: [Make; 3] =
-        [PrefillCase::<f16, f16>::boxed, PrefillCase::<f16, f32>::boxed, PrefillCase::<bf16, f32>::boxed];
-    params::by_types(s, cases)?(s, inputs, limits)
-}
 
 fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
     let mode = s.pick("mode", &Mode::ALL.map(|m| (m.name(), m)))?;
@@ -68,51 +62,40 @@ fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
     })
 }
 
-struct PrefillCase<T, A> {
-    problem: Problem,
+/// A launch, in the terms of the command line.
+struct Prefill {
     plan: Plan,
     tier: Tier,
-    q: Tensor<T, 3>,
-    k: Tensor<T, 3>,
-    v: Tensor<T, 3>,
-    o: Tensor<T, 3>,
-    acc: std::marker::PhantomData<A>,
+    causal: bool,
 }
 
-impl<T: Float + DotInto<A>, A: Float> PrefillCase<T, A> {
-    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+impl Planned<3> for Prefill {
+    fn of(s: &Settings, elem: ElemType, acc: ElemType, limits: &Limits) -> Result<(Self, Shapes<3>), Diagnostics> {
         let problem = problem(s, limits)?;
-        let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
+        let plan = problem.check(elem, acc, limits.scratch_bytes)?;
         let home = placement(&plan);
-        let rows = [problem.heads.h_kv, plan.sizes.heads * problem.t_q, problem.d_head];
-        let tokens = [problem.heads.h_kv, problem.s_kv, problem.d_head];
-        // The launcher scales q by 1 / sqrt(d) and rounds once; the reference starts from what was rounded.
-        let scale = 2.0 / (problem.d_head as f64).sqrt();
-        Ok(Box::new(PrefillCase::<T, A> {
-            problem,
-            plan,
-            tier: s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?,
-            q: inputs.uniform("q", rows, -scale..scale).placed(home.clone()),
-            k: inputs.uniform("k", tokens, -2.0..2.0).placed(home.clone()),
-            v: inputs.uniform("v", tokens, -1.0..1.0).placed(home.clone()),
-            o: inputs.output(rows).placed(home),
-            acc: std::marker::PhantomData,
-        }))
+        let Problem { heads, d_head, t_q, s_kv, causal, .. } = problem;
+        let shapes = Shapes {
+            rows: [heads.h_kv, plan.sizes.heads * t_q, d_head],
+            kv: vec![(["k", "v"], [heads.h_kv, s_kv, d_head])],
+            on_q: home.clone(),
+            on_kv: home.clone(),
+            on_o: home,
+        };
+        Ok((Prefill { plan, tier: s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?, causal }, shapes))
     }
-}
-
-impl<T: Float + DotInto<A>, A: Float> Case for PrefillCase<T, A> {
-    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let inputs = [&self.q, &self.k, &self.v];
-        Ok(launch::<T, A>(&self.plan, self.tier, self.problem.causal, inputs, &mut self.o))
+    fn launch<'a, T: Float + DotInto<A>, A: Float>(&'a self, t: &'a mut Tensors<T, 3>) -> Launch<'a> {
+        let [k, v] = &t.kv[0];
+        launch::<T, A>(&self.plan, self.tier, self.causal, [&t.q, k, v], &mut t.o)
     }
-    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
-        let mut expected = Array3::zeros(self.q.dims());
+    fn expected<T: Elem>(&self, t: &Tensors<T, 3>) -> ArrayD<f64> {
+        let mut expected = Array3::zeros(t.q.dims());
+        let [k, v] = &t.kv[0];
         for (head, mut out) in expected.outer_iter_mut().enumerate() {
-            let [q, k, v] = [&self.q, &self.k, &self.v].map(|t| of_head(t, head));
-            out.assign(&reference(q.view(), k.view(), v.view(), self.plan.sizes.heads, self.problem.causal));
+            let [q, k, v] = [&t.q, k, v].map(|t| of_head(t, head));
+            out.assign(&reference(q.view(), k.view(), v.view(), self.plan.sizes.heads, self.causal));
         }
-        Ok(vec![Agreement::of("o", self.o.as_any(), &expected.into_dyn(), Rule::Attention { acc: A::ELEM })])
+        expected.into_dyn()
     }
     fn facts(&self) -> Vec<(String, String)> {
         let group = format!("{} PEs a KV head, at most {} rows each", self.plan.group.pes, self.plan.sizes.rows);

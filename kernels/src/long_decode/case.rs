@@ -1,12 +1,14 @@
 //! Long-context decode on the command line: parameters, random tensors, the check.
 
 use super::{Addressing, Form, Plan, Problem, launch, placements, reference};
+use crate::attention::case::{Planned, Shapes, Tensors, case};
 use crate::attention::params;
 use crate::config::Configs;
 use crate::to_f64;
+use ndarray::ArrayD;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings};
+use tilewright::registry::{KernelDef, Limits, Param, Settings};
 
 /// What the kernel is specialised to.
 #[derive(Clone, Copy, Debug)]
@@ -68,24 +70,11 @@ pub const LONG_DECODE: KernelDef = KernelDef {
         "form=primitive,acc=f16,cubes=16,s-kv=100,h-q=1,d-head=64",
         "form=primitive,acc=f32,sips=2,cubes=7,s-kv=3000,h-q=7,tile=64",
     ],
-    case: |s, inputs, limits| {
-        type Make = fn(&Settings, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-        let cases: [Make; 3] = [LongCase::<f16, f16>::boxed, LongCase::<f16, f32>::boxed, LongCase::<bf16, f32>::boxed];
-        params::by_types(s, cases)?(s, inputs, limits)
-    },
+    case: case::<Plan, 2>,
 };
 
-struct LongCase<T, A> {
-    plan: Plan,
-    q: Tensor<T, 2>,
-    k: Tensor<T, 2>,
-    v: Tensor<T, 2>,
-    o: Tensor<T, 2>,
-    acc: std::marker::PhantomData<A>,
-}
-
-impl<T: Float + DotInto<A>, A: Float> LongCase<T, A> {
-    fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
+impl Planned<2> for Plan {
+    fn of(s: &Settings, elem: ElemType, acc: ElemType, limits: &Limits) -> Result<(Self, Shapes<2>), Diagnostics> {
         let problem = Problem {
             rows: s.integer("h-q")?,
             d_head: s.integer("d-head")?,
@@ -99,33 +88,22 @@ impl<T: Float + DotInto<A>, A: Float> LongCase<T, A> {
         let addressing =
             s.pick("addressing", &[("sharded", Addressing::Sharded), ("published", Addressing::Published)])?;
         let (_, config) = CONFIGS.on(limits);
-        let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?.in_tiles_of(config.elems / problem.d_head);
-        let [on_q, on_k, on_v, on_o] = placements(&plan, addressing);
+        let plan = problem.check(elem, acc, limits.scratch_bytes)?.in_tiles_of(config.elems / problem.d_head);
+        let [on_q, on_kv, on_o] = placements(&plan, addressing);
         let (rows, tokens) = ([problem.rows, problem.d_head], [problem.s_kv, problem.d_head]);
-        // The launcher scales q by 1 / sqrt(d) and rounds once; the reference starts from what was rounded.
-        let scale = 2.0 / (problem.d_head as f64).sqrt();
-        Ok(Box::new(LongCase::<T, A> {
-            plan,
-            q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
-            k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
-            v: inputs.uniform("v", tokens, -1.0..1.0).placed(on_v),
-            o: inputs.output(rows).placed(on_o),
-            acc: std::marker::PhantomData,
-        }))
+        Ok((plan, Shapes { rows, kv: vec![(["k", "v"], tokens)], on_q, on_kv, on_o }))
     }
-}
-
-impl<T: Float + DotInto<A>, A: Float> Case for LongCase<T, A> {
-    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        Ok(launch::<T, A>(&self.plan, [&self.q, &self.k, &self.v], &mut self.o))
+    fn launch<'a, T: Float + DotInto<A>, A: Float>(&'a self, t: &'a mut Tensors<T, 2>) -> Launch<'a> {
+        let [k, v] = &t.kv[0];
+        launch::<T, A>(self, [&t.q, k, v], &mut t.o)
     }
-    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
-        let [q, k, v] = [&self.q, &self.k, &self.v].map(to_f64);
-        let expected = reference(q.view(), k.view(), v.view()).into_dyn();
-        Ok(vec![Agreement::of("o", self.o.as_any(), &expected, Rule::Attention { acc: A::ELEM })])
+    fn expected<T: Elem>(&self, t: &Tensors<T, 2>) -> ArrayD<f64> {
+        let [k, v] = &t.kv[0];
+        let [q, k, v] = [&t.q, k, v].map(to_f64);
+        reference(q.view(), k.view(), v.view()).into_dyn()
     }
     fn facts(&self) -> Vec<(String, String)> {
-        let (split, sizes) = (self.plan.split, self.plan.sizes);
+        let (split, sizes) = (self.split, self.sizes);
         let tiles = format!("first {} tokens, then {} at a time", sizes.first, sizes.step);
         vec![
             ("share".to_string(), format!("{} tokens a PE, {tiles}", split.share())),

@@ -145,13 +145,13 @@ pub enum Addressing {
 }
 
 /// q: a copy in each PE; k, v: as the addressing says; o: at the root.
-pub fn placements(plan: &Plan, addressing: Addressing) -> [Placement; 4] {
+pub fn placements(plan: &Plan, addressing: Addressing) -> [Placement; 3] {
     let split = plan.split;
     let kv = match addressing {
         Addressing::Sharded => Placement::over_cubes(0, split.all_cubes()).over_pes(&[(0, split.pes)]),
         Addressing::Published => Placement::at(0, 0),
     };
-    [Placement::in_each_pe(), kv.clone(), kv, Placement::at(split.mesh().root(), 0)]
+    [Placement::in_each_pe(), kv, Placement::at(split.mesh().root(), 0)]
 }
 
 /// The launch of a plan on these tensors (q, k, v, o as the module says).
