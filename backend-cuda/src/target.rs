@@ -51,6 +51,13 @@ impl Target {
             Target::Sm90a => true,
         }
     }
+    /// Whether products of f64 have sixteen rows, and a depth of sixteen; else eight, and four.
+    pub const fn has_tall_f64(self) -> bool {
+        match self {
+            Target::Sm80 => false,
+            Target::Sm90a => true,
+        }
+    }
     /// 7.8 has `movmatrix`; 8.0 is the first for `sm_90a`.
     pub const fn ptx_version(self) -> (u32, u32) {
         match self {

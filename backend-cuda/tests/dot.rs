@@ -3,9 +3,11 @@
 
 mod common;
 
-use common::{Value, both, difference, some};
+use common::{Value, both, difference, interpreted, on, parse, some};
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
+use tilewright_cuda::emulator::Emulator;
+use tilewright_cuda::{Options, Target, compile};
 
 /// A product of `[m, k]` and `[k, n]`: elements, the sum's element, which operands lie transposed in memory.
 #[derive(Clone, Copy)]
@@ -80,6 +82,27 @@ fn each_element_type_is_multiplied_however_its_operands_lie() {
     for (elem, to) in types {
         for turned in TURNS {
             Case { turned, ..Case::of(elem, to) }.agrees(&[128]);
+        }
+    }
+}
+#[test]
+fn f64_is_multiplied_by_the_products_that_a_target_has() {
+    for (target, name) in [(Target::Sm80, "m8n8k4"), (Target::Sm90a, "m16n8k16")] {
+        for (dims, turned) in
+            [([64, 32, 64], [false, false]), ([32, 40, 24], [true, true]), ([8, 16, 32], [false, true])]
+        {
+            let case = Case { dims, turned, ..Case::of(ElemType::F64, ElemType::F64) };
+            let made = compile(&parse(&case.tir()), &Options::new(target, 128)).unwrap_or_else(|e| panic!("{e}"));
+            let products: Vec<&str> = made.printed.text.lines().filter(|line| line.contains("mma.sync")).collect();
+            assert!(!products.is_empty() && products.iter().all(|line| line.contains(name)), "{target}: {products:?}");
+            let [a, b] = case.sides();
+            let view = |[rows, columns]: [usize; 2]| Value::Tensor(some(ElemType::F64, &[rows, columns]));
+            let to = [dims[0], dims[2]];
+            let args = [view(a), view(b), view(to), view(to)];
+            let wanted = interpreted(&case.tir(), Grid::cubes(1), 128, &args);
+            let ran = on(&mut Emulator::new(target), &case.tir(), Grid::cubes(1), 128, &args);
+            assert!(ran.errors.is_none(), "{target}: {}", ran.errors.unwrap_or_default());
+            assert_eq!(difference(&wanted.tensors[3], &ran.tensors[3], 0), None, "{target}, {dims:?}, {turned:?}");
         }
     }
 }

@@ -148,6 +148,50 @@ fn a_product_of_each_shape_is_the_sum_over_k() {
     }
 }
 
+/// Of f64, a register holds one element.
+#[test]
+fn a_product_of_f64_is_the_sum_over_k() {
+    for (shape, [m, k]) in [("m8n8k4", [8, 4]), ("m16n8k4", [16, 4]), ("m16n8k8", [16, 8]), ("m16n8k16", [16, 16])] {
+        let (a, b) = (|row: usize, at: usize| small(row * 31 + at), |at: usize, column: usize| small(at * 17 + column));
+        let c = |row: usize, column: usize| small(row * 3 + column) * 4;
+        let (halves, steps) = (m / 8, k / 4);
+        let (regs_a, regs_c) = (halves * steps, 2 * halves);
+        let sums = || (0..regs_c).map(|i| (i / 2 * 8, i % 2));
+        let mut given = Vec::new();
+        for (group, thread) in (0..32).map(|lane| (lane / 4, lane % 4)) {
+            let of_a = (0..regs_a).map(|reg| a(group + reg % halves * 8, thread + reg / halves * 4));
+            let of_b = (0..steps).map(|reg| b(thread + reg * 4, group));
+            let of_c = sums().map(|(row, column)| c(group + row, thread * 2 + column));
+            given.extend(of_a.chain(of_b).chain(of_c).flat_map(|n| words(f64::from(n))));
+        }
+        let count = regs_a + steps + regs_c;
+        let loads: String = (0..count).map(|i| format!("ld.global.b64 %d{}, [%d2+{}];\n", i + 4, i * 8)).collect();
+        let names = |from: usize, count: usize| {
+            let list: Vec<String> = (from + 4..from + 4 + count).map(|i| format!("%d{i}")).collect();
+            format!("{{{}}}", list.join(", "))
+        };
+        let (va, vb, vc) = (names(0, regs_a), names(regs_a, steps), names(regs_a + steps, regs_c));
+        let stores = (0..regs_c).map(|i| format!("st.global.b64 [%d3+{}], %d{};\n", i * 8, 4 + regs_a + steps + i));
+        let body = format!(
+            "mad.wide.u32 %d2, %r0, {}, %d0;\n{loads}mma.sync.aligned.{shape}.row.col.f64.f64.f64.f64 {vc}, {va}, {vb}, {vc};\n\
+             mad.wide.u32 %d3, %r0, {}, %d1;\n{}",
+            count * 8,
+            regs_c * 8,
+            stores.collect::<String>()
+        );
+        let out = ran(&body, given, 32 * regs_c * 2);
+        for (lane, (i, (row, column))) in (0..32).flat_map(|lane| sums().enumerate().map(move |at| (lane, at))) {
+            let (row, column) = (lane / 4 + row, lane % 4 * 2 + column);
+            let sum = (0..k).map(|at| a(row, at) * b(at, column)).sum::<i32>() + c(row, column);
+            let at = (lane * regs_c + i) * 2;
+            assert_eq!(out[at..at + 2], words(f64::from(sum)), "{shape} at {row}, {column}");
+        }
+    }
+}
+fn words(n: f64) -> [u32; 2] {
+    [n.to_bits() as u32, (n.to_bits() >> 32) as u32]
+}
+
 /// The words of a tile of 16 x 16 numbers of 16 bits, then what lanes do with them.
 const FILL: &str = "mad.wide.u32 %d2, %r0, 16, %d0;\nld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%d2];\nmov.u32 %r5, tile;\n\
                     mad.lo.u32 %r6, %r0, 16, %r5;\nst.shared.v4.b32 [%r6], {%r1, %r2, %r3, %r4};\nbar.warp.sync -1;\n";

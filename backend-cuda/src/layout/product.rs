@@ -27,32 +27,46 @@ pub enum Atom {
     F16,
     Bf16,
     Tf32,
+    F64,
     S8,
     U8,
 }
 impl Atom {
-    /// By the operands' element; 8-bit floats become f16. f32 and f64 have no instruction that keeps their bits.
+    /// By the operands' element; 8-bit floats become f16. f32 has no instruction that keeps its bits.
     pub fn of(elem: ElemType, precision: Precision) -> Option<Atom> {
         match (elem, precision) {
             (ElemType::F16 | ElemType::F8E4M3 | ElemType::F8E5M2, _) => Some(Atom::F16),
             (ElemType::BF16, _) => Some(Atom::Bf16),
             (ElemType::F32, Precision::Tf32) => Some(Atom::Tf32),
+            (ElemType::F64, _) => Some(Atom::F64),
             (ElemType::I8, _) => Some(Atom::S8),
             (ElemType::U8, _) => Some(Atom::U8),
             _ => None,
         }
     }
-    /// Bytes of an operand's element.
-    pub const fn bytes(self) -> u32 {
+    /// Elements that a thread holds side by side along k: four bytes of a row; of f64, which instructions take one by one, as
+    /// many as they take in all, so that 16 bytes are read together and eight rows lie in different banks.
+    pub const fn run(self) -> u32 {
         match self {
-            Atom::S8 | Atom::U8 => 1,
+            Atom::S8 | Atom::U8 | Atom::F64 => 4,
             Atom::F16 | Atom::Bf16 => 2,
-            Atom::Tf32 => 4,
+            Atom::Tf32 => 1,
         }
     }
-    /// Elements of k in one instruction: 32 bytes of a row.
+    /// Runs of a thread along k.
+    const fn runs(self) -> u32 {
+        match self {
+            Atom::F64 => 1,
+            Atom::F16 | Atom::Bf16 | Atom::Tf32 | Atom::S8 | Atom::U8 => 2,
+        }
+    }
+    /// Elements of k in one step: four lanes share a row.
     pub const fn depth(self) -> u32 {
-        32 / self.bytes()
+        4 * self.run() * self.runs()
+    }
+    /// Steps between the runs of a thread.
+    fn second(self) -> Option<u32> {
+        (self.runs() > 1).then(|| (self.depth() / 2).trailing_zeros())
     }
 }
 
@@ -116,22 +130,22 @@ impl RegLayout {
         let rep = [rows.div_ceil(ROWS * warps.rows), columns.div_ceil(wide * warps.columns), 1, 1];
         RegLayout::new(2, reg, thread, rep)
     }
-    /// The left operand, rows by k: four bytes of a row a register, eight rows below, then the second half of k.
+    /// The left operand, rows by k: a run of a row, eight rows below, then the second half of k.
     pub fn mma_a(rows: u32, k: u32, atom: Atom, warps: Warps) -> RegLayout {
-        let word = 4 / atom.bytes();
-        let mut reg: Vec<Coord> = powers(1, 1, word.trailing_zeros()).collect();
-        reg.extend([unit(0, 3), unit(1, (atom.depth() / 2).trailing_zeros())]);
-        let mut thread: Vec<Coord> = powers(1, word, 2).chain(powers(0, 1, 3)).collect();
+        let mut reg: Vec<Coord> = powers(1, 1, atom.run().trailing_zeros()).collect();
+        reg.push(unit(0, 3));
+        reg.extend(atom.second().map(|half| unit(1, half)));
+        let mut thread: Vec<Coord> = powers(1, atom.run(), 2).chain(powers(0, 1, 3)).collect();
         thread.extend(warps.bases(Some(ROWS), None));
         RegLayout::new(2, reg, thread, [rows.div_ceil(ROWS * warps.rows), k.div_ceil(atom.depth()), 1, 1])
     }
-    /// The right operand, k by columns: four bytes along k a register, the second half of k, then the next eight columns.
+    /// The right operand, k by columns: a run along k, the second half of k, then the next eight columns.
     pub fn mma_b(k: u32, columns: u32, atom: Atom, warps: Warps) -> RegLayout {
-        let (word, wide) = (4 / atom.bytes(), wide(columns));
-        let mut reg: Vec<Coord> = powers(0, 1, word.trailing_zeros()).collect();
-        reg.push(unit(0, (atom.depth() / 2).trailing_zeros()));
+        let wide = wide(columns);
+        let mut reg: Vec<Coord> = powers(0, 1, atom.run().trailing_zeros()).collect();
+        reg.extend(atom.second().map(|half| unit(0, half)));
         reg.extend((wide > COLUMNS).then(|| unit(1, 3)));
-        let mut thread: Vec<Coord> = powers(0, word, 2).chain(powers(1, 1, 3)).collect();
+        let mut thread: Vec<Coord> = powers(0, atom.run(), 2).chain(powers(1, 1, 3)).collect();
         thread.extend(warps.bases(None, Some(wide)));
         RegLayout::new(2, reg, thread, [k.div_ceil(atom.depth()), columns.div_ceil(wide * warps.columns), 1, 1])
     }

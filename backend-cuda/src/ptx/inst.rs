@@ -123,6 +123,7 @@ names! {
     Mma {
         F16 = "m16n8k16.row.col.f32.f16.f16.f32", Bf16 = "m16n8k16.row.col.f32.bf16.bf16.f32",
         Tf32 = "m16n8k8.row.col.f32.tf32.tf32.f32",
+        F64 = "m16n8k16.row.col.f64.f64.f64.f64", F64Small = "m8n8k4.row.col.f64.f64.f64.f64",
         S8 = "m16n8k32.row.col.s32.s8.s8.s32", U8 = "m16n8k32.row.col.s32.u8.u8.s32",
     }
 }

@@ -3,7 +3,7 @@
 
 use super::blocks::Blocks;
 use super::body::{Body, Line};
-use super::inst::{Addr, Base, Bin, Op, Space, Special, Src};
+use super::inst::{Addr, Base, Bin, Mma, Op, Space, Special, Src};
 use super::ty::{Class, Reg, Ty};
 
 /// 32-bit registers alive at the fullest place. Of integers that are equal in all threads one in `EQUAL` counts: parameters
@@ -57,7 +57,7 @@ fn fullest(body: &Body, counts: &dyn Fn(&Line) -> bool) -> u32 {
     let constants = lines.iter().map(|line| wide_constants(&line.inst.op)).sum::<u32>().min(MOST_CONSTANTS);
     let peak = most.div_ceil(2 * EQUAL) + constants;
     let counted: Vec<&Line> = lines.iter().copied().filter(|line| counts(line)).collect();
-    if has_products(&lines) { (peak + ADDRESSES * buffers(&counted)).max(LEAST) } else { peak }
+    if has_products(&lines) { (peak + ADDRESSES * buffers(&counted) + runs(&lines)).max(LEAST) } else { peak }
 }
 
 /// What is added for addresses into a buffer of shared memory, which are not counted: ptxas makes them again where registers
@@ -66,6 +66,14 @@ const ADDRESSES: u32 = 16;
 /// A kernel with products has at least so many: with 64 in all, small ones spilled.
 const LEAST: u32 = 80;
 
+/// A tall product of f64 takes its operands in runs of neighbouring registers, which ptxas fills beside those that are read
+/// for the next (64 x 64 sums in four warps spilled without).
+const RUNS: u32 = 24;
+
+fn runs(lines: &[&Line]) -> u32 {
+    let tall = |line: &&&Line| matches!(line.inst.op, Op::Mma { how: Mma::F64, .. });
+    if lines.iter().any(|line| tall(&line)) { RUNS } else { 0 }
+}
 fn has_products(lines: &[&Line]) -> bool {
     lines.iter().any(|line| matches!(line.inst.op, Op::Mma { .. }))
 }

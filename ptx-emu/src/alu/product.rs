@@ -83,7 +83,7 @@ impl Product {
             }
             (Elem::Tf32, Elem::Tf32, Elem::F32) => matches!((m, k), (16, 4 | 8)),
             (Elem::S8 | Elem::U8, Elem::S8 | Elem::U8, Elem::S32) => matches!((m, k), (16, 16 | 32)),
-            (Elem::F64, Elem::F64, Elem::F64) => matches!((m, k), (8, 4)),
+            (Elem::F64, Elem::F64, Elem::F64) => matches!((m, k), (8, 4) | (16, 4 | 8 | 16)),
             _ => false,
         };
         known.then_some(Product { m, n, k, a, b, acc })

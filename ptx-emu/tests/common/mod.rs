@@ -59,7 +59,7 @@ pub fn kernel(threads: u32, buffers: usize, body: &str) -> String {
     let load: String = (0..buffers).map(|i| format!("ld.param.u64 %d{i}, [a{i}];\n")).collect();
     format!(
         ".version 7.8\n.target sm_90a\n.address_size 64\n.visible .entry k({}) .reqntid {threads}, 1, 1 {{\n\
-         .shared .align 16 .b8 tile[1024];\n.reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<24>; .reg .b64 %d<16>;\n\
+         .shared .align 16 .b8 tile[1024];\n.reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<24>; .reg .b64 %d<24>;\n\
          {load}mov.u32 %r0, %tid.x;\n{body}\nret;\n}}\n",
         params.join(", ")
     )

@@ -1,4 +1,4 @@
-//! Products of f32 and f64 whose bits no tensor core keeps: each thread sums its elements, 16 bytes along k of each of its
+//! Products of f32, whose bits no tensor core keeps: each thread sums its elements, 16 bytes along k of each of its
 //! rows and columns at a time.
 
 use super::super::Lower;

@@ -34,7 +34,11 @@ impl Lower<'_> {
         let mut a = self.mma_operand(&wanted(left, &a_layout))?;
         let mut b = self.mma_operand(&wanted(right, &b_layout))?;
 
-        let sum = if matches!(atom, Atom::S8 | Atom::U8) { Ty::S32 } else { Ty::F32 };
+        let sum = match atom {
+            Atom::S8 | Atom::U8 => Ty::S32,
+            Atom::F16 | Atom::Bf16 | Atom::Tf32 => Ty::F32,
+            Atom::F64 => Ty::F64,
+        };
         let mut sums: Vec<Option<Reg>> = match start {
             Some(regs) => reordered(regs, &product.layout, &c_layout, swapped).into_iter().map(Some).collect(),
             None => vec![None; c_layout.regs()],
@@ -48,13 +52,12 @@ impl Lower<'_> {
             for column in 0..across {
                 let right = self.rounded_words(&mut b, atom, step, column);
                 for (row, left) in lefts.iter().enumerate() {
-                    for (half, right) in right.chunks(2).enumerate() {
+                    for (half, right) in right.chunks(left.len() / 2).enumerate() {
                         let first = (row * across as usize + column as usize) * per_step + half * SUMS;
                         let c: Vec<Reg> = sums[first..first + SUMS].iter().map(|reg| reg.unwrap_or(zero)).collect();
                         let d = if own { c.clone() } else { (0..SUMS).map(|_| self.body.fresh(sum)).collect() };
                         sums[first..first + SUMS].iter_mut().zip(&d).for_each(|(sum, d)| *sum = Some(*d));
-                        let how = named(atom);
-                        self.body.emit(PtxOp::Mma { how, d, a: left.clone(), b: right.to_vec(), c });
+                        self.multiply(atom, [left, right], (c, d));
                     }
                 }
             }
@@ -63,11 +66,41 @@ impl Lower<'_> {
         let sums: Vec<Reg> = sums.into_iter().map(|reg| reg.unwrap_or(zero)).collect();
         Ok(if swapped { reordered(sums, &c_layout, &product.layout, true) } else { sums })
     }
+    /// One step of a product: `d = a . b + c`, of sixteen rows and eight columns.
+    fn multiply(&mut self, atom: Atom, [a, b]: [&[Reg]; 2], (c, d): (Vec<Reg>, Vec<Reg>)) {
+        let how = match atom {
+            Atom::F16 => Mma::F16,
+            Atom::Bf16 => Mma::Bf16,
+            Atom::Tf32 => Mma::Tf32,
+            Atom::S8 => Mma::S8,
+            Atom::U8 => Mma::U8,
+            Atom::F64 => return self.multiply_f64([a, b], (c, d)),
+        };
+        self.body.emit(PtxOp::Mma { how, d, a: a.to_vec(), b: b.to_vec(), c });
+    }
+    /// A run along k is one element for each of four places of k that an instruction takes from a row: which ones does not
+    /// matter to the sum, as long as both operands agree.
+    fn multiply_f64(&mut self, [a, b]: [&[Reg]; 2], (mut c, d): (Vec<Reg>, Vec<Reg>)) {
+        let halves: Vec<&[Reg]> = a.chunks(b.len()).collect();
+        if self.options.target.has_tall_f64() {
+            let a = (0..b.len()).flat_map(|k| halves.iter().map(move |half| half[k])).collect();
+            self.body.emit(PtxOp::Mma { how: Mma::F64, d, a, b: b.to_vec(), c });
+            return;
+        }
+        for (k, right) in b.iter().enumerate() {
+            for (half, left) in halves.iter().enumerate() {
+                let sums = 2 * half..2 * half + 2;
+                let (d, c) = (d[sums.clone()].to_vec(), c[sums].to_vec());
+                self.body.emit(PtxOp::Mma { how: Mma::F64Small, d, a: vec![left[k]], b: vec![*right], c });
+            }
+            c.clone_from(&d);
+        }
+    }
     fn rounded_words(&mut self, operand: &mut Operand, atom: Atom, row: u32, column: u32) -> Vec<Reg> {
         let words = self.mma_words(operand, row, column);
         match atom {
             Atom::Tf32 => words.into_iter().map(|word| self.as_tf32(word)).collect(),
-            Atom::F16 | Atom::Bf16 | Atom::S8 | Atom::U8 => words,
+            Atom::F16 | Atom::Bf16 | Atom::F64 | Atom::S8 | Atom::U8 => words,
         }
     }
     /// Ten bits of mantissa, to nearest even: the instruction would cut the others off. A carry goes into the exponent, as it
@@ -81,15 +114,5 @@ impl Lower<'_> {
         let size = self.body.bin(Bin::And, Ty::B32, x, imm(0x7FFF_FFFF));
         let finite = self.body.setp(Cmp::Lt, Ty::U32, size, imm(0x7F80_0000));
         self.body.selp(Ty::B32, up, x, finite)
-    }
-}
-
-const fn named(atom: Atom) -> Mma {
-    match atom {
-        Atom::F16 => Mma::F16,
-        Atom::Bf16 => Mma::Bf16,
-        Atom::Tf32 => Mma::Tf32,
-        Atom::S8 => Mma::S8,
-        Atom::U8 => Mma::U8,
     }
 }
