@@ -4,7 +4,8 @@
 //! Blocks are taken a few rows of blocks at a time, down before right, so that programs at work together share what they read.
 //! Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table; integers exact.
 
-use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, block, gpu_threads, product_block};
+use crate::config::Configs;
+use crate::matmul::{BLOCK, GPU_BLOCK, GPU_F64_BLOCK, GPU_WIDE_BLOCK, block, gpu_threads, in_bands, product_block};
 use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
@@ -14,14 +15,8 @@ use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase,
 /// Rows of blocks that are worked through together.
 pub const BAND: usize = 4;
 
-/// Row and column of the block at place `i` of the order; there are `rows x cols` blocks.
-#[device]
-fn in_bands(i: Scalar<i32>, rows: Scalar<i32>, cols: Scalar<i32>) -> (Scalar<i32>, Scalar<i32>) {
-    let first = i / (cols * BAND) * BAND;
-    let height = minimum(rows - first, BAND); // the last band may be lower
-    let within = i % (cols * BAND);
-    (first + within % height, within / height)
-}
+/// Cubes of 8 programs. A GPU gets two programs for each SM of the largest of its kind, as the blocks of f16 leave room for.
+const CUBES: Configs<usize> = Configs { ahbm: 1, sm_80: 27, sm_90a: 33 };
 
 #[kernel]
 pub fn persistent_matmul<T: DotInto<A>, A: Num, const BM: usize, const BN: usize, const BK: usize>(
@@ -32,7 +27,7 @@ pub fn persistent_matmul<T: DotInto<A>, A: Num, const BM: usize, const BN: usize
     let rows = (a.len(Axis::<0>) + (BM - 1)) / BM;
     let cols = (b.len(Axis::<1>) + (BN - 1)) / BN;
     for i in (program_id()..rows * cols).step_by(num_programs()) {
-        let (row, col) = in_bands(i, rows, cols);
+        let (row, col) = in_bands(i, rows, cols, BAND);
         let product = product_block::<T, A, BM, BN, BK>(a, b, row * BM, col * BN);
         c.at(row * BM, col * BN).store_inside(product);
     }
@@ -51,7 +46,7 @@ pub const PERSISTENT_MATMUL: KernelDef = KernelDef {
         Param::integer("m", 1..=1 << 20, "320", "rows of a and c"),
         Param::integer("n", 1..=1 << 20, "256", "columns of b and c"),
         Param::integer("k", 1..=1 << 20, "128", "columns of a, rows of b"),
-        Param::integer("cubes", 1..=16, "1", "cubes of the launch, 8 programs each"),
+        Param::integer("cubes", 0..=1 << 13, "0", "cubes of the launch, 8 programs each (0: as the target is)"),
         Param::one_of("elem", &["f16", "bf16", "f32", "f64", "i8", "u8"], "f16", "element type of a and b"),
     ],
     instances: &[
@@ -96,7 +91,7 @@ impl<T: DotInto<A>, A: Num> PersistentCase<T, A> {
         numbers: std::ops::Range<f64>,
     ) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
-        let cubes = s.integer("cubes")?;
+        let cubes = Some(s.integer("cubes")?).filter(|n| *n != 0).unwrap_or(*CUBES.on(limits).1);
         let (a, b) = (inputs.uniform("a", [m, k], numbers.clone()), inputs.uniform("b", [k, n], numbers));
         let c = inputs.output([m, n]).placed(Placement::over_cubes(0, cubes));
         Ok(Box::new(PersistentCase::<T, A> { a, b, c, cubes, target: limits.target }))
@@ -110,6 +105,9 @@ impl<T: DotInto<A>, A: Num> Case for PersistentCase<T, A> {
             GPU_BLOCK => persistent_matmul::<T, A, { GPU_BLOCK[0] }, { GPU_BLOCK[1] }, { GPU_BLOCK[2] }>,
             GPU_WIDE_BLOCK => {
                 persistent_matmul::<T, A, { GPU_WIDE_BLOCK[0] }, { GPU_WIDE_BLOCK[1] }, { GPU_WIDE_BLOCK[2] }>
+            }
+            GPU_F64_BLOCK => {
+                persistent_matmul::<T, A, { GPU_F64_BLOCK[0] }, { GPU_F64_BLOCK[1] }, { GPU_F64_BLOCK[2] }>
             }
             _ => persistent_matmul::<T, A, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>,
         };

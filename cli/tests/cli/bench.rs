@@ -31,6 +31,8 @@ fn without_a_word_every_group_is_listed_and_an_instance_stands_for_itself() {
     for op in ["vector_add", "decode", "extend", "prefill", "gemm"] {
         assert!(all.lines().any(|line| line.starts_with(op)), "{op}\n{all}");
     }
+    let none = tilewright("bench launch --list --csv").out;
+    assert_eq!(none, "op,shape,instance,best_peer,peer_us\n", "launches and messages are no kernel's work");
     let one = tilewright("bench matmul:m=3,n=4,k=5,elem=f32 --list --csv").out;
     assert_eq!(
         one,

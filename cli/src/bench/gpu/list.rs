@@ -9,7 +9,16 @@ use tilewright_harness::registry::{Instance, Kernels};
 
 /// What only streams.
 pub const STREAM: &str = "stream";
-pub const GROUPS: [&str; 5] = [STREAM, DECODE, EXTEND, PREFILL, GEMM];
+/// What launches and messages cost: no work of a kernel.
+const LAUNCH: &str = "launch";
+pub const GROUPS: [&str; 6] = [STREAM, DECODE, EXTEND, PREFILL, GEMM, LAUNCH];
+
+/// What a command line asks for.
+pub struct Chosen {
+    pub works: Vec<Work>,
+    /// Whether launches and messages are timed, too.
+    pub launches: bool,
+}
 
 /// The sizes at which the peers of `stream` run.
 const STREAMS: [&str; 12] = [
@@ -80,7 +89,7 @@ fn group(name: &str) -> Vec<(String, usize)> {
 ///
 /// # Errors
 /// A word that names no group, kernel or instance; a filter that is not written as one, or leaves nothing.
-pub fn chosen(matches: &ArgMatches, kernels: &Kernels) -> Result<Vec<Work>, Diagnostics> {
+pub fn chosen(matches: &ArgMatches, kernels: &Kernels) -> Result<Chosen, Diagnostics> {
     let words: Vec<&String> = matches.get_many("kernel").unwrap_or_default().collect();
     let filters: Vec<&String> = matches.get_many("shape").unwrap_or_default().collect();
     let wanted: Vec<Shape> = filters.iter().map(|text| shape(text)).collect::<Result<_, _>>()?;
@@ -101,11 +110,13 @@ pub fn chosen(matches: &ArgMatches, kernels: &Kernels) -> Result<Vec<Work>, Diag
     }
     let shapes = works.first().map(|work| work.shape.to_string()).unwrap_or_default();
     works.retain(|work| wanted.is_empty() || wanted.iter().any(|wanted| work.shape.has(wanted)));
-    if works.is_empty() {
+    // They have no shape.
+    let launches = wanted.is_empty() && names.contains(&LAUNCH);
+    if works.is_empty() && !launches {
         let filters: Vec<&str> = filters.iter().map(|f| f.as_str()).collect();
         return Err(errors::no_such_shape(&filters.join(" or "), &shapes).into());
     }
-    Ok(works)
+    Ok(Chosen { works, launches })
 }
 
 /// Reads `s=8192,d=128`.
@@ -126,7 +137,7 @@ mod tests {
     fn every_row_of_every_group_is_an_instance_that_its_kernel_takes() {
         use tilewright_harness::registry::{Arch, Inputs, Limits, Target};
         let kernels = tilewright_kernels::all();
-        for name in GROUPS {
+        for name in GROUPS.into_iter().filter(|name| *name != LAUNCH) {
             let rows = group(name);
             assert!(!rows.is_empty(), "{name}");
             for (word, batch) in rows {

@@ -59,7 +59,7 @@ pub(super) fn args() -> Vec<Arg> {
 
 pub(super) fn run(matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome, Failure> {
     let common = Common::of(matches);
-    let works = list::chosen(matches, cx.kernels)?;
+    let list::Chosen { works, launches } = list::chosen(matches, cx.kernels)?;
     let peers = match matches.get_one::<PathBuf>("peers") {
         Some(path) => Peers::open(path)?,
         None => Peers::default(),
@@ -92,7 +92,7 @@ pub(super) fn run(matches: &ArgMatches, cx: &mut Context<'_>) -> Result<Outcome,
         }
         progress.step(&work.name());
     }
-    if ["kernel", "shape"].iter().all(|name| matches.get_many::<String>(name).is_none()) {
+    if launches {
         overhead::rows(&mut bench, cx.kernels, &mut |op, us, note| {
             lines.row(&row::overhead(op, us, note)).map_err(Failure::from)
         })?;
