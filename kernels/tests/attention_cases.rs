@@ -53,7 +53,7 @@ fn decode_of_any_group_is_right_or_refused_with_what_to_change() {
 #[test]
 fn decode_over_any_number_of_tokens_is_right() {
     let modes = ["A1", "A2", "A4", "B"];
-    let tokens = [1, 3, 17, 31, 33, 250, 256, 257, 383];
+    let tokens = [1, 3, 17, 31, 33, 250, 256, 257, 383, 1032];
     let ways = [
         "",
         ",reduce=scatter,deal=turns",
@@ -125,13 +125,6 @@ fn heads_of_any_length_are_right() {
             assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
         }
     }
-}
-/// Five tiles for eight PEs: the weights that three of them mask would sum to more than an f16 holds.
-#[test]
-fn pes_without_a_token_add_nothing_however_long_their_tiles() {
-    let word = "gqa_decode:h-q=1,h-kv=1,d-head=1,mode=A1,s-kv=131080,tile=32768,deal=turns";
-    let outputs = decode(word, &mut Runtime::sim()).unwrap_or_else(|e| panic!("{word}: {e}"));
-    assert!(outputs.iter().all(Agreement::agrees), "{word}: {outputs:?}");
 }
 #[test]
 fn decode_refuses_what_it_was_not_written_for() {

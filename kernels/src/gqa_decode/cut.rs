@@ -30,8 +30,6 @@ pub struct Cut {
     pub tile: usize,
     /// Every PE has as many tiles as the others, all of them whole.
     pub even: bool,
-    /// Some PE has no token.
-    pub idle: bool,
 }
 
 /// The tiles of this PE: the first begins at token `first`, each further one `step` tokens later.
@@ -46,17 +44,16 @@ pub struct Mine {
 }
 
 impl Cut {
-    /// Tiles no longer than what a PE has to do need be: a power of two, at most `tile`.
+    /// As few tiles as `tile` allows, each no longer than what a PE has to do needs: a power of two, or a multiple of 128 tokens.
     pub fn of(tokens: usize, group: Group, tile: usize, deal: Deal) -> Cut {
         const SHORTEST: usize = 16;
+        const GRAIN: usize = 128;
         let share = tokens.div_ceil(group.pes);
-        let tile = tile.min(share.next_power_of_two().max(SHORTEST));
+        let each = share.div_ceil(share.div_ceil(tile).max(1));
+        let needed = if each < GRAIN { each.next_power_of_two().max(SHORTEST) } else { each.next_multiple_of(GRAIN) };
+        let tile = tile.min(needed);
         let even = tokens.is_multiple_of(group.pes.saturating_mul(tile));
-        let busy = match deal {
-            Deal::Ranges => tokens.div_ceil(share.max(1)),
-            Deal::Turns => tokens.div_ceil(tile.max(1)),
-        };
-        Cut { deal, tile, even, idle: busy < group.pes }
+        Cut { deal, tile, even }
     }
     /// Tiles of the PE that has most.
     pub fn most_tiles(self, tokens: usize, group: Group) -> usize {
@@ -101,24 +98,25 @@ impl Cut {
 mod tests {
     use super::*;
 
-    fn cut(tokens: usize, deal: Deal) -> (usize, bool, bool) {
-        let cut = Cut::of(tokens, Group { pes: 8 }, 64, deal);
-        (cut.tile, cut.even, cut.idle)
+    fn cut(tokens: usize, tile: usize, deal: Deal) -> (usize, bool) {
+        let cut = Cut::of(tokens, Group { pes: 8 }, tile, deal);
+        (cut.tile, cut.even)
     }
     #[test]
     fn tiles_are_whole_where_they_come_out_even() {
         for deal in Deal::ALL {
-            assert_eq!([512, 1024].map(|n| cut(n, deal)), [(64, true, false); 2]);
-            assert_eq!([511, 513, 1023].map(|n| cut(n, deal).1), [false; 3]);
-            // Tiles are cut to what a PE has.
-            assert_eq!((cut(256, deal), cut(128, deal)), ((32, true, false), (16, true, false)));
+            assert_eq!([512, 1024].map(|n| cut(n, 64, deal)), [(64, true); 2]);
+            assert_eq!([511, 513, 576, 1023].map(|n| cut(n, 64, deal)), [(64, false); 4]);
         }
-        // Nine tiles: one PE has two, but none is idle.
-        assert_eq!(cut(576, Deal::Turns), (64, false, false));
     }
     #[test]
-    fn pes_are_idle_where_the_tokens_run_out() {
-        assert_eq!([1, 7, 9, 17, 33, 127].map(|n| cut(n, Deal::Ranges).2), [true, true, true, true, true, false]);
-        assert_eq!([1, 7, 112, 113, 127, 449].map(|n| cut(n, Deal::Turns).2), [true, true, true, false, false, false]);
+    fn tiles_are_as_long_as_a_pe_needs() {
+        for deal in Deal::ALL {
+            assert_eq!(
+                [256, 128, 120, 1].map(|n| cut(n, 64, deal)),
+                [(32, true), (16, true), (16, false), (16, false)]
+            );
+            assert_eq!([12288, 8193, 4800].map(|n| cut(n, 1024, deal)), [(768, true), (640, false), (640, false)]);
+        }
     }
 }

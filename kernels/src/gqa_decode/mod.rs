@@ -120,8 +120,6 @@ pub fn gqa_decode<T: Float + DotInto<A>, A: Float, const M: usize, const N: usiz
             part
         }
     };
-    // Of no token there is no weight, however many are masked.
-    let part = if cut.idle { Partial { l: select(part.m > A::LOWEST, part.l, 0.0), ..part } } else { part };
     match how.reduce {
         Reduce::Chain => {
             let all = chain_reduce(group, part);
