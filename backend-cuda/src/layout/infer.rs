@@ -6,7 +6,7 @@
 use super::product::{Product, products};
 use super::reg::RegLayout;
 use crate::talk::channel;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tilewright_core::ir::ops::{self, Op, Port};
 use tilewright_core::ir::{Dims, Module, OpId, Type, ValueId};
 
@@ -68,12 +68,22 @@ pub fn infer(m: &Module, team: &Team, vector: &dyn Fn(OpId) -> u32) -> Layouts {
     };
     given.iter().for_each(|(v, layout)| anchor(classes.root(*v), layout));
     products.iter().for_each(|(op, product)| anchor(classes.root(m.op(*op).results.first), &product.layout));
-    // What is cut from a tile lies as that tile does then.
-    for op in ops {
-        let Op::Rows(o) = &m.op(*op).op else { continue };
-        let piece = m.op(*op).results.first;
-        if let (Some(_), Some(dims)) = (cut_layout(m.ty(o.x), threads), m.ty(piece).dims()) {
-            anchor(classes.root(piece), &RegLayout::columns(dims, threads));
+    // What is cut from a tile lies as that tile does then; what is sent of it, as whoever holds it can send most at once.
+    let sent: FxHashSet<ValueId> = ops.iter().filter_map(|op| sent(m, *op)).collect();
+    let cuts = ops.iter().filter_map(|op| {
+        let Op::Rows(o) = &m.op(*op).op else { return None };
+        let row = m.op(*op).results.first;
+        cut_layout(m.ty(o.x), threads).and(m.ty(row).dims()).map(|dims| (o.x, row, dims))
+    });
+    let (sent, kept): (Vec<_>, Vec<_>) = cuts.partition(|(_, row, _)| sent.contains(row));
+    sent.iter().for_each(|(_, row, dims)| anchor(classes.root(*row), &RegLayout::quarters(*dims, threads)));
+    kept.iter().for_each(|(_, row, dims)| anchor(classes.root(*row), &RegLayout::columns(*dims, threads)));
+    for (x, ..) in sent {
+        let root = classes.root(x);
+        if let Some(dims) = m.ty(x).dims().filter(|dims| dims.rank() == 2)
+            && of[root].is_none()
+        {
+            (of[root], best[root]) = (Some(RegLayout::rows_apart(dims, threads)), u32::MAX);
         }
     }
     // A class that is repeated along an axis of a larger tile, or is what is left of one, follows that tile.
@@ -126,6 +136,14 @@ fn followed(m: &Module, op: OpId) -> Option<(ValueId, ValueId, usize)> {
         _ => return None,
     };
     m.ty(small).is_tile().then_some((small, large, axis as usize))
+}
+
+/// What a `send` sends.
+fn sent(m: &Module, op: OpId) -> Option<ValueId> {
+    match &m.op(op).op {
+        Op::Send(o) => Some(o.value),
+        _ => None,
+    }
 }
 
 /// How a tile lies where rows are cut from it: with few rows, a thread holds whole columns, so that a cut is a choice of

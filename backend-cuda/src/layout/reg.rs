@@ -102,6 +102,34 @@ impl RegLayout {
         layout
     }
 
+    /// As [`RegLayout::columns`], with the quarters of a row in neighbouring threads: as long as threads hold one element
+    /// each. Threads that hold a row of [`RegLayout::rows_apart`] have four elements that are neighbours here.
+    pub fn quarters(dims: Dims, threads: u32) -> RegLayout {
+        let mut layout = RegLayout::columns(dims, threads);
+        let held = layout.thread.iter().take_while(|basis| basis.iter().any(|n| *n != 0)).count();
+        if dims.rank() == 2 && held >= 2 && layout.rep[1] == 1 {
+            layout.thread[..held].rotate_right(2);
+        }
+        layout
+    }
+
+    /// Few rows of many columns, with rows in different threads as far as there are any, so that a thread has little to do
+    /// for each row. The lowest bits of the thread's number go along the columns.
+    pub fn rows_apart(dims: Dims, threads: u32) -> RegLayout {
+        let bits = |axis: usize| dims.as_slice()[axis].next_power_of_two().trailing_zeros();
+        let all = threads.trailing_zeros();
+        let rows = bits(0).min(all);
+        let columns = bits(1).min(all - rows);
+        let mut thread: Vec<Coord> = (0..columns).map(|bit| unit(1, bit)).collect();
+        thread.resize((all - rows) as usize, [0; MAX_RANK]);
+        thread.extend((0..rows).map(|bit| unit(0, bit)));
+        let mut layout = RegLayout { rank: 2, reg: Vec::new(), thread, rep: [1; MAX_RANK] };
+        for (axis, n) in dims.as_slice().iter().enumerate() {
+            layout.rep[axis] = n.div_ceil(layout.atom(axis));
+        }
+        layout
+    }
+
     pub fn rank(&self) -> usize {
         self.rank
     }

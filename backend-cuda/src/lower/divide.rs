@@ -6,13 +6,17 @@
 use super::Lower;
 use super::held::{bits, held};
 use crate::ptx::{Bin, Cmp, Guard, Math, Op as PtxOp, Reg, Src, Tern, Ty, Un};
-use tilewright_core::elem::{ElemType, Kind};
+use tilewright_core::elem::{Class, ElemType, Kind};
+use tilewright_core::ir::{Def, Op};
 
 /// f32 numbers that the short division takes: no step of it overflows, underflows or loses bits of a rest.
 const LEAST_A: f32 = f32::from_bits((127 - 100) << 23);
 const MOST_A: f32 = f32::from_bits((127 + 62) << 23);
 const LEAST_B: f32 = f32::from_bits((127 - 62) << 23);
 const MOST_B: f32 = f32::from_bits((127 + 24) << 23);
+
+/// The largest power of two that is above zero in integers of 32 bits, and is not taken for a negative one.
+const MOST_BY: u64 = 1 << 30;
 
 /// `lop3`: the second's bits under the mask, the first's elsewhere.
 const PICK_BY_MASK: u8 = (0xF0 & !0xAA) | (0xCC & 0xAA);
@@ -22,6 +26,30 @@ fn imm(x: f32) -> Src {
 }
 
 impl Lower<'_> {
+    /// The quotient or the rest of a scalar that is not below zero by a power of two: `ptxas` divides by a constant as by any
+    /// number, which takes a hundred cycles.
+    pub(super) fn by_power_of_two(&mut self, op: &Op, args: &[Src]) -> Option<Src> {
+        let (a, is_rest) = match op {
+            Op::Div(o) => (o.a, false),
+            Op::Rem(o) => (o.a, true),
+            _ => return None,
+        };
+        let [dividend, Src::Imm(by)] = *args else { return None };
+        let (elem, fact) = (self.m.ty(a).elem(), self.prover.facts().get(self.m, a)?);
+        if !elem.is(Class::Int) || elem.bytes() < 4 || fact.lo < 0 || !by.is_power_of_two() || by > MOST_BY {
+            return None;
+        }
+        // In a cluster, this program's number is known to be below that of its PEs.
+        let is_pe = matches!(self.m.def(a), Def::Result(op, _) if matches!(self.m.op(op).op, Op::PeId(_)));
+        let below = self.cluster.is_some_and(|pes| is_pe && u64::from(pes) <= by);
+        let ty = held(elem);
+        Some(match (is_rest, below) {
+            (true, true) => dividend,
+            (false, true) => Src::Imm(0),
+            (true, false) => self.body.bin(Bin::And, bits(ty), dividend, Src::Imm(by - 1)).into(),
+            (false, false) => self.body.bin(Bin::Shr, ty, dividend, Src::Imm(u64::from(by.ilog2()))).into(),
+        })
+    }
     pub(super) fn quotient(&mut self, elem: ElemType, a: Src, b: Src) -> Reg {
         match elem {
             ElemType::F64 => self.body.bin(Bin::DivRn, Ty::F64, a, b),

@@ -17,6 +17,10 @@ impl Lower<'_> {
         let elem = operands.last().map_or(m.ty(result).elem(), |v| m.ty(*v).elem());
         if m.ty(result).is_scalar() {
             let args = operands.iter().map(|v| self.scalar(*v)).collect::<Result<Vec<_>, _>>()?;
+            if let Some(shifted) = self.by_power_of_two(&data.op, &args) {
+                self.set_scalar(id, shifted);
+                return Ok(());
+            }
             self.divisors(id, &args[args.len() - 1..], None)?;
             let reg = self.at_a_place(&data.op, elem, m.ty(result).elem(), &args)?;
             self.set_scalar(id, reg);

@@ -213,6 +213,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
         };
     }
     let weights = Weights::of(m, &[&uses, &others.uses]);
+    let cuts = Cuts::of(m, &layouts);
     let mut cx = Lower {
         m,
         options,
@@ -246,7 +247,7 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
         queues: Queues::default(),
         stops: Vec::new(),
         steps: Vec::new(),
-        cuts: Cuts::of(m),
+        cuts,
     };
     cx.start_queues(room.depth);
     cx.region(m.body)?;

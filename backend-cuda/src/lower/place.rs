@@ -25,7 +25,12 @@ impl Lower<'_> {
     }
     fn by_pes(&mut self, what: Special, op: Bin) -> Reg {
         let (what, pes) = (self.special(what), self.num_pes());
-        self.body.bin(op, Ty::U32, what, pes)
+        match (op, pes) {
+            (Bin::Div, Src::Imm(n)) if n.is_power_of_two() => {
+                self.body.bin(Bin::Shr, Ty::U32, what, Src::Imm(u64::from(n.ilog2())))
+            }
+            _ => self.body.bin(op, Ty::U32, what, pes),
+        }
     }
     /// PEs of a cube: code for clusters is for one number of them.
     fn num_pes(&mut self) -> Src {

@@ -3,32 +3,72 @@
 use super::errors::Fault;
 use super::held::{Held, flat, stored};
 use super::panels::Panels;
+use super::queue::Store;
 use super::reduce::by_coord;
 use super::{Done, Lower};
-use crate::layout::{Coord, RegLayout, cut_layout, without_axis};
+use crate::layout::{Coord, Layouts, RegLayout, RowOut, cut_layout, row_out, without_axis};
 use crate::ptx::{Addr, Bin, CacheHint, Cmp, Guard, Memory, Op as PtxOp, Reg, Space, Src, Tern, Touch, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::{Dims, MAX_RANK, Module, Op, OpId, ValueId, ops};
 
+/// Bytes of an element that goes out by rows, and of the most that go at once.
+const WORD: u32 = 4;
+const WIDEST: u32 = 16;
+
 /// Which tiles rows are cut from, and these tiles as they are cut: each is laid so once, where it is made, and not for each
-/// cut.
+/// cut. A row that is sent, or meets others that are received, goes from the threads that hold it to where it is wanted.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
     wanted: FxHashSet<ValueId>,
     laid: FxHashMap<ValueId, (RegLayout, Vec<Reg>)>,
+    /// By row: the tile that it is cut from, and how it goes out.
+    rows: FxHashMap<ValueId, (ValueId, RowOut)>,
+    /// Rows that sends alone use.
+    sent: FxHashSet<ValueId>,
 }
 
 impl Cuts {
-    pub(super) fn of(m: &Module) -> Cuts {
-        let mut wanted = FxHashSet::default();
+    pub(super) fn of(m: &Module, layouts: &Layouts) -> Cuts {
+        let mut cuts = Cuts::default();
+        let kept = used_but_for_sends(m);
         m.each_op(&mut |op| {
-            if let Op::Rows(o) = &m.op(op).op {
-                wanted.insert(o.x);
+            let data = m.op(op);
+            let Op::Rows(o) = &data.op else { return };
+            let row = data.results.first;
+            match row_of(m, layouts, row, o) {
+                Some(out) => _ = cuts.rows.insert(row, (o.x, out)),
+                None => _ = cuts.wanted.insert(o.x),
+            }
+            if !kept.contains(&row) {
+                cuts.sent.insert(row);
             }
         });
-        Cuts { wanted, laid: FxHashMap::default() }
+        cuts
     }
+    /// The tile that a row is of which sends alone use, and how it goes out from there.
+    pub(super) fn sent(&self, row: ValueId) -> Option<&(ValueId, RowOut)> {
+        self.rows.get(&row).filter(|_| self.sent.contains(&row))
+    }
+}
+
+/// How one row goes out, where its threads can write it.
+fn row_of(m: &Module, layouts: &Layouts, row: ValueId, o: &ops::Rows) -> Option<RowOut> {
+    let is_row = m.ty(row).dims()?.as_slice()[0] == 1 && m.ty(row).elem().bytes() == 4;
+    let (from, to) = (layouts.get(o.x)?, layouts.get(row)?);
+    is_row.then(|| row_out(from, to, o.first.0)).flatten()
+}
+/// What others than sends use.
+fn used_but_for_sends(m: &Module) -> FxHashSet<ValueId> {
+    let mut out: FxHashSet<ValueId> = m.region(m.body).yields.iter().copied().collect();
+    m.each_op(&mut |op| {
+        let data = &m.op(op).op;
+        if !matches!(data, Op::Send(_)) {
+            data.each_operand(&mut |v| _ = out.insert(v));
+        }
+        data.each_region(&mut |r| out.extend(&m.region(r).yields));
+    });
+    out
 }
 
 impl Lower<'_> {
@@ -76,6 +116,13 @@ impl Lower<'_> {
     }
     /// Consecutive rows lie where they lay; those of the result begin at a fixed one.
     pub(super) fn rows(&mut self, id: OpId, o: &ops::Rows) -> Done {
+        let row = self.m.op(id).results.first;
+        if self.cuts.sent(row).is_some() {
+            return Ok(());
+        }
+        if let Some((_, out)) = self.cuts.rows.get(&row).cloned().filter(|_| !self.body.by_warp) {
+            return self.row_through_shared(id, o.x, &out);
+        }
         let first = o.first.0;
         let laid = self.cuts.laid.get(&o.x).filter(|(layout, _)| layout.threads() == self.threads()).cloned();
         self.moved((id, o.x), laid, |at| {
@@ -83,6 +130,34 @@ impl Lower<'_> {
             from[0] += first;
             from
         })
+    }
+    /// The threads that hold a row write it, and each reads its element.
+    fn row_through_shared(&mut self, id: OpId, x: ValueId, out: &RowOut) -> Done {
+        let row = self.m.op(id).results.first;
+        let (elem, from, to) = (self.m.ty(row).elem(), self.layout(x)?, self.layout(row)?);
+        let senders = !to.replicated() & (to.threads() - 1);
+        let buffer = self.buffer((senders + 1) * WORD, WIDEST);
+        let memory = Memory::Shared(buffer);
+        let (regs, base) = (self.tile(x, &from)?, self.buffer_base(buffer));
+        let group = self.body.group();
+        for Store { who, at, words: a } in self.row_stores(out, &regs, Addr::reg(base, 0), Tern::MadLo) {
+            let guard = self.is_one_of(who).map(|pred| Guard { pred, negated: false });
+            let a = a.into_iter().map(|reg| self.as_stored(elem, reg)).collect();
+            let store = PtxOp::St { space: Space::Shared, hint: CacheHint::default(), ty: stored(elem), at, a };
+            self.body.touch(Touch::write(memory, group), guard, store);
+        }
+        let at = match senders {
+            0 => base,
+            senders => {
+                let tid = self.thread();
+                let number = self.body.bin(Bin::And, Ty::B32, tid, Src::Imm(u64::from(senders)));
+                self.body.tern(Tern::MadLo, Ty::U32, number, Src::Imm(u64::from(WORD)), base)
+            }
+        };
+        let touch = Touch::read(memory, self.body.group());
+        let element = self.load_one(elem, touch, CacheHint::default(), Addr::reg(at, 0));
+        self.set_tile(id, vec![element]);
+        Ok(())
     }
     /// The same elements in row-major order.
     pub(super) fn reshape(&mut self, id: OpId, o: &ops::Reshape) -> Done {

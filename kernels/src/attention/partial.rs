@@ -27,6 +27,17 @@ impl<A: Float, const M: usize, const D: usize> Partial<A, M, D> {
         let (a, b) = (exp(self.m - m), exp(other.m - m));
         Partial { m, l: self.l * a + other.l * b, o: self.o * a.col() + other.o * b.col() }
     }
+    /// Over all sets of tokens, at least one. They are scaled to one maximum, each once.
+    #[device]
+    pub fn merge_all(parts: &[Self]) -> Self {
+        let m = parts.iter().map(|part| part.m).reduce(maximum).unwrap_or(parts[0].m);
+        let scales: Vec<_> = parts.iter().map(|part| exp(part.m - m)).collect();
+        let (mut l, mut o) = (parts[0].l * scales[0], parts[0].o * scales[0].col());
+        for (part, scale) in parts.iter().zip(&scales).skip(1) {
+            (l, o) = (fma(part.l, *scale, l), fma(part.o, scale.col(), o));
+        }
+        Partial { m, l, o }
+    }
     /// One more tile of tokens; the form a composite runs as prologue, product, epilogue.
     #[device]
     pub fn online_softmax_step<T: DotInto<A>, const N: usize>(

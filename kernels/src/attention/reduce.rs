@@ -126,7 +126,8 @@ pub fn scatter_reduce<A: Float, const M: usize, const D: usize>(
                 received()
             }
         };
-        merge_pairs((0..group.pes).map(part).collect())
+        let parts: Vec<_> = (0..group.pes).map(part).collect();
+        Partial::merge_all(&parts)
     };
     let full = || {
         let own = |owner: usize| mine.rows(owner * owners.each, owners.each);
@@ -155,14 +156,6 @@ fn from_peer<V: Value>(group: Group, rank: usize, head: usize, like: V) -> V {
     } else {
         from_peer(group, rank, head + 1, like)
     }
-}
-/// Neighbours first, so that no part waits for more merges than it must.
-fn merge_pairs<A: Float, const M: usize, const D: usize>(mut parts: Vec<Partial<A, M, D>>) -> Partial<A, M, D> {
-    while parts.len() > 1 {
-        let merged = |pair: &[Partial<A, M, D>]| pair.iter().copied().reduce(Partial::merge);
-        parts = parts.chunks(2).filter_map(merged).collect();
-    }
-    parts.remove(0)
 }
 /// Runs `of` in the programs of each group of the cube; it is told the group's first PE.
 #[device]

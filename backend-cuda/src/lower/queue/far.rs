@@ -9,6 +9,7 @@ use super::super::{Done, Lower};
 use super::link::Link;
 use super::near::behind;
 use super::plan::{InBox, Plan};
+use super::wire::shares;
 use crate::abi::Item;
 use crate::outcome::{Why, meeting};
 use crate::ptx::{Addr, Base, Bin, CacheHint, Cmp, Guard, Op as PtxOp, Place, Reg, Space, Special, Src, Tern, Ty};
@@ -129,6 +130,7 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Label(skip));
     }
     pub(super) fn send_far(&mut self, far: &Far, id: OpId, o: &ops::Send) -> Done {
+        let Some(parcel) = far.plan.parcel(id) else { return Ok(()) };
         let count = self.messages(o.port, true);
         let end = self.far_end(far, id, o.port, count)?;
         let known = far.as_source.filter(|_| matches!(o.port, Port::Peer(_))).and_then(|(_, known)| known);
@@ -137,26 +139,21 @@ impl Lower<'_> {
             self.stop_unless(is_read, stop, one);
         }
         let b = far.plan.to(o.port).ok_or(Fault::NoValue)?;
-        let wire = far.plan.wire(o.port, true, self.m.ty(o.value)).ok_or(Fault::NoValue)?;
+        let wires = far.plan.wires(parcel).ok_or(Fault::NoValue)?;
         let to = far.plan.boxes[b];
-        let words = self.words_of(o.value, wire)?;
+        let outgoing = self.outgoing(parcel, &wires)?;
         let there = self.box_there(far, end, o.port, b);
         if to.reused {
-            let stop = self.stop(id, Why::Space { slots: to.slots });
-            // Of the messages before this one, all but so many are read.
+            let stop = self.stop(parcel.first(), Why::Space { slots: to.slots * parcel.messages() });
+            // Of the parcels before this one, all but so many are read.
             let least = self.body.bin(Bin::Sub, Ty::U32, count, Src::Imm(u64::from(to.slots) - 1));
-            self.await_count(behind(there, READ), least, (stop, count));
+            self.await_count(behind(there, READ), least, (stop, count, parcel.messages()));
         }
         let (slot, _) = self.slot_of(count, to.slots);
         let message = self.far_slot(there, slot, to.slot_bytes);
-        let sends = self.sends(wire);
-        for (at, a) in self.pieces(wire, message, &words, Tern::MadWide) {
-            let store = PtxOp::St { space: Space::Global, hint: CacheHint::default(), ty: Ty::B32, at, a };
-            match sends {
-                Some(pred) => self.body.emit_if(Guard { pred, negated: false }, store),
-                None => self.body.emit(store),
-            }
-        }
+        let stores = outgoing.iter().flat_map(|out| self.stores(out, message, Tern::MadWide)).collect();
+        let (space, hint) = (Space::Global, CacheHint::default());
+        self.by_holders(stores, |cx, at, a| cx.body.emit(PtxOp::St { space, hint, ty: Ty::B32, at, a }));
         if let Some((kind, at)) = far.plan.kind(o.port, true, self.m.ty(o.value)).zip(to.kind_at) {
             let (pred, kind) = (self.is_first_thread(), self.body.mov(Ty::B32, Src::Imm(kind.into())));
             let (space, hint, at) = (Space::Global, CacheHint::default(), behind(message, at));
@@ -170,31 +167,33 @@ impl Lower<'_> {
         Ok(())
     }
     pub(super) fn recv_far(&mut self, far: &Far, id: OpId, o: &ops::Recv) -> Done {
-        let v = self.m.op(id).results.first;
+        let Some(parcel) = far.plan.parcel(id) else { return Ok(()) };
         let count = self.messages(o.port, false);
         self.far_end(far, id, o.port, count)?;
         let b = far.plan.from(o.port).ok_or(Fault::NoValue)?;
-        let wire = far.plan.wire(o.port, false, o.to.0).ok_or(Fault::NoValue)?;
+        let wires = far.plan.wires(parcel).ok_or(Fault::NoValue)?;
         let of = far.plan.boxes[b];
         let here = Addr::reg(far.own, i64::from(far.boxes[b]));
         let (slot, _) = self.slot_of(count, of.slots);
         let before = self.body.mov(Ty::B32, count);
         self.one_more(count, of.slots);
         let stop = self.stop(id, Why::Message);
-        self.await_count(behind(here, SENT), count, (stop, before));
-        let words = self.room_for_words(wire);
+        self.await_count(behind(here, SENT), count, (stop, before, parcel.messages()));
+        let words = self.room_for_words(&wires);
         let message = self.far_slot(here, slot, of.slot_bytes);
         if let Some((kind, at)) = far.plan.kind(o.port, false, o.to.0).zip(of.kind_at) {
             self.expect_kind(id, kind, Space::Global, behind(message, at));
         }
-        for (at, d) in self.pieces(wire, message, &words, Tern::MadWide) {
-            self.body.emit(PtxOp::Ld { space: Space::Global, hint: CacheHint::default(), ty: Ty::B32, d, at });
+        for (share, words) in shares(&wires).iter().zip(&words) {
+            for (at, d) in self.pieces(share, message, words, Tern::MadWide) {
+                self.body.emit(PtxOp::Ld { space: Space::Global, hint: CacheHint::default(), ty: Ty::B32, d, at });
+            }
         }
         if of.reused {
             self.body.emit(PtxOp::Bar);
             self.tell(behind(here, READ), count);
         }
-        self.received(v, &words, wire)
+        self.received_parcel(parcel, &wires, &words)
     }
     /// What data leaves in queues is told, once all have come to their end.
     pub(super) fn drain_far(&mut self, far: &Far) {
@@ -260,8 +259,9 @@ impl Lower<'_> {
         }
     }
     /// All threads come; the first waits until a count is at least so much. In vain: the program ends.
-    fn await_count(&mut self, at: Addr, least: Reg, (stop, count): (usize, Reg)) {
+    fn await_count(&mut self, at: Addr, least: Reg, (stop, count, each): (usize, Reg, u32)) {
         let skip = self.unless_first_thread();
+        let count = self.in_messages(count, each);
         self.poll(meeting::PATIENCE, (stop, Some(count)), |cx| {
             let now = cx.body.fresh(Ty::U32);
             cx.body.emit(PtxOp::LdAcquire { ty: Ty::U32, d: now, at });

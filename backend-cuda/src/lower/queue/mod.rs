@@ -2,13 +2,14 @@
 //! (`near.rs`), elsewhere through global memory (`far.rs`). What carries over control flow is registers that live as long as the kernel: how many messages went each way,
 //! and whether this program gave up waiting.
 //!
-//! `plan.rs`: which queues there are, and where their slots lie. `wire.rs`: values as words. `link.rs`: who is at the other
+//! `plan.rs`: which queues there are, and where their slots lie. `parcel.rs`: what travels at once. `wire.rs`: values as words. `link.rs`: who is at the other
 //! end of a port. `wait.rs`: waits that end. `drain.rs`: what is left at the end.
 
 mod drain;
 mod far;
 mod link;
 mod near;
+mod parcel;
 mod plan;
 mod wait;
 mod wire;
@@ -16,7 +17,7 @@ mod wire;
 use super::errors::Fault;
 use super::{Done, Lower};
 use crate::outcome::{Stop, Why};
-use crate::ptx::{Bin, Cluster, Cmp, Guard, Label, Op as PtxOp, Place, Reg, Src, Ty};
+use crate::ptx::{Bin, Cluster, Cmp, Guard, Label, Line, Op as PtxOp, Place, Reg, Src, Ty};
 use crate::talk::{Talk, ports};
 use crate::target::Target;
 use far::Far;
@@ -27,6 +28,7 @@ use std::rc::Rc;
 use tilewright_core::ir::ops::{self, Port};
 use tilewright_core::ir::{Module, Op, OpId, RegionId};
 use tilewright_core::passes::{Remark, Verdict};
+pub(super) use wire::Store;
 use wire::Wire;
 
 /// What is known of messages while a kernel is lowered.
@@ -38,6 +40,13 @@ pub(super) struct Queues {
     drains: bool,
     /// By op: it or one inside it needs the other programs of the cluster.
     needs_others: Vec<bool>,
+    /// Where this program comes to the cluster's first meeting, unless at its entry: behind the first copies of an op whose
+    /// warps run ahead, which matter more.
+    comes_in: Option<OpId>,
+    /// What finds the other ends of the cluster's queues, until it has been emitted.
+    links: Vec<Line>,
+    /// It has come there.
+    came_near: bool,
     /// All have met: others are there from here on.
     met: bool,
     /// What was found where programs meet before messages through global memory.
@@ -49,7 +58,8 @@ pub(super) struct Queues {
     counts: FxHashMap<(Port, bool), Reg>,
     /// Where the kernel ends before its end.
     exit: Option<Label>,
-    exit_early: Option<Label>,
+    /// The same before all have met: for a program that has come, and for one that has not.
+    exit_early: [Option<Label>; 2],
 }
 
 /// CTAs of a cluster that every GPU which has clusters runs (PTX.md 10).
@@ -88,11 +98,37 @@ impl Lower<'_> {
         self.queues.first_message = needs_others(m, m.body, &mut self.queues.needs_others);
         if clustered {
             self.start_near(Plan::of(m, (depth, by_data), &is_near, &mut wire), by_data);
+            self.queues.comes_in = self.runs_ahead_before_messages();
+            if self.queues.comes_in.is_none() {
+                let from = self.body.aside();
+                self.come_to_cluster();
+                self.body.resume(from, Place::Entry);
+            }
         }
         let far = Plan::of(m, (self.talk().depth, by_data), &is_far, &mut wire);
         if !far.ports().is_empty() {
             self.start_far(far);
         }
+    }
+    /// The first `map_reduce` of the kernel's body, if it stands before all that needs the others.
+    fn runs_ahead_before_messages(&self) -> Option<OpId> {
+        let needs = |op: &OpId| self.queues.needs_others.get(op.index()).copied().unwrap_or(false);
+        let first = self.m.region(self.m.body).ops.iter().find(|op| needs(op) || self.is_map_reduce(**op))?;
+        (self.is_map_reduce(*first) && !needs(first)).then_some(*first)
+    }
+    fn is_map_reduce(&self, op: OpId) -> bool {
+        matches!(self.m.op(op).op, Op::MapReduce(_))
+    }
+    /// Whether this program comes to the cluster's first meeting in this op, behind its first copies.
+    pub(super) fn comes_in(&self, id: OpId) -> bool {
+        self.queues.comes_in == Some(id)
+    }
+    pub(super) fn come_to_cluster(&mut self) {
+        let Some(near) = self.queues.near.clone() else { return };
+        self.come_near(&near);
+        let (here, links) = (self.body.here(), std::mem::take(&mut self.queues.links));
+        self.body.insert(here, links);
+        self.queues.came_near = true;
     }
     /// The first op of the kernel's body that needs the others waits until they are there.
     pub(super) fn meet_before(&mut self, region: RegionId, op: OpId) {
@@ -175,17 +211,22 @@ impl Lower<'_> {
         if self.queues.met {
             return exit;
         }
-        if let Some(early) = self.queues.exit_early {
+        let came = usize::from(self.queues.came_near);
+        if let Some(early) = self.queues.exit_early[came] {
             return early;
         }
         let early = self.body.label();
         let from = self.body.aside();
         self.body.emit(PtxOp::Label(early));
+        // Others may send to this program, until they have come to the end.
+        if let Some(near) = self.queues.near.clone().filter(|_| came == 0) {
+            self.come_near(&near);
+        }
         self.meet_cluster();
         self.await_far();
         self.body.emit(PtxOp::Bra { to: exit, uniform: true });
         self.body.resume(from, Place::Rare);
-        *self.queues.exit_early.insert(early)
+        *self.queues.exit_early[came].insert(early)
     }
 
     fn exit(&mut self) -> Label {

@@ -6,7 +6,7 @@ use super::super::errors::Fault;
 use super::super::{Done, Lower};
 use super::link::Link;
 use super::plan::{InBox, Plan};
-use super::wire::Wire;
+use super::wire::{Share, shares};
 use crate::outcome::Why;
 use crate::ptx::{Addr, Base, Bin, CacheHint, Cluster, Cmp, Guard, Op as PtxOp, Place, Reg, Space, Src, Tern, Ty};
 use rustc_hash::FxHashMap;
@@ -83,23 +83,37 @@ fn places(start: u32, bytes: impl Iterator<Item = u32>) -> (Vec<u32>, u32) {
 }
 
 impl Lower<'_> {
-    /// Room for the queues, their mbarriers, and the arrival that others wait for.
+    /// Room for the queues, and who is at their other ends.
     pub(super) fn start_near(&mut self, plan: Plan, drains: bool) {
         let from = self.body.aside();
         let own = self.body.fresh(Ty::U32);
         let (mut near, bytes) = Near::of(plan, own, drains);
         let buffer = self.body.kept_buffer(bytes, ALIGNED);
         self.body.emit(PtxOp::BufferBase { d: own, buffer });
+        self.body.resume(from, Place::Entry);
+        let from = self.body.aside();
+        self.link_near(&mut near);
+        self.queues.links = self.body.apart(from);
+        self.queues.near = Some(Rc::new(near));
+    }
+    /// The mbarriers, and the arrival that others wait for.
+    pub(super) fn come_near(&mut self, near: &Near) {
         let skip = self.unless_first_thread();
         for at in (0..near.barriers).step_by(MBARRIER as usize) {
-            self.body.emit(PtxOp::Cluster(Cluster::Init { at: Addr::reg(own, i64::from(at)) }));
+            self.body.emit(PtxOp::Cluster(Cluster::Init { at: Addr::reg(near.own, i64::from(at)) }));
+        }
+        // What is known to come is waited for from the beginning.
+        for (b, full) in near.plan.boxes.iter().zip(&near.fulls) {
+            for slot in 0..b.slots {
+                if let Some(bytes) = b.known {
+                    let at = Addr::reg(near.own, i64::from(full + MBARRIER * slot));
+                    self.body.emit(PtxOp::Cluster(Cluster::Expect { at, bytes }));
+                }
+            }
         }
         self.body.emit(PtxOp::Cluster(Cluster::InitFence));
         self.body.emit(PtxOp::Label(skip));
         self.body.emit(PtxOp::Cluster(Cluster::Arrive { release: false }));
-        self.link_near(&mut near);
-        self.body.resume(from, Place::Entry);
-        self.queues.near = Some(Rc::new(near));
     }
     /// Finds the other ends.
     fn link_near(&mut self, near: &mut Near) {
@@ -116,40 +130,35 @@ impl Lower<'_> {
     }
 
     pub(super) fn send_near(&mut self, near: &Near, id: OpId, o: &ops::Send) -> Done {
+        let Some(parcel) = near.plan.parcel(id) else { return Ok(()) };
         let count = self.messages(o.port, true);
         let end = self.end_of(near, id, o.port, count)?;
         self.stop_without_reader(near, id, o.port);
         let (target, b) = near.plan.target(o.port).zip(near.plan.to(o.port)).ok_or(Fault::NoValue)?;
-        let wire = near.plan.wire(o.port, true, self.m.ty(o.value)).ok_or(Fault::NoValue)?;
+        let wires = near.plan.wires(parcel).ok_or(Fault::NoValue)?;
         let (to, place) = (near.plan.boxes[b], near.place(o.port, true));
-        let words = self.words_of(o.value, wire)?;
+        let outgoing = self.outgoing(parcel, &wires)?;
         let (slot, parity) = self.slot_of(count, to.slots);
         let without = self.body.label();
         if to.reused {
             let empty = self.in_slot(near.own, slot, MBARRIER, near.empties[target]);
             let before = self.body.bin(Bin::Xor, Ty::B32, parity, Src::Imm(1));
-            let stop = self.stop(id, Why::Space { slots: to.slots });
-            self.await_phase((empty, before.into()), (stop, count), &[], without);
+            let stop = self.stop(parcel.first(), Why::Space { slots: to.slots * parcel.messages() });
+            self.await_phase((empty, before.into()), (stop, count, parcel.messages()), &[], without);
         }
-        let (fulls, messages) = (self.there(end, place, MBARRIER * to.slots), self.there(end, place, to.bytes()));
+        let (fulls, slots) = (self.there(end, place, MBARRIER * to.slots), self.there(end, place, to.bytes()));
         let barrier = self.in_slot(fulls, slot, MBARRIER, near.fulls[b]);
-        let message = self.in_slot(messages, slot, to.slot_bytes, near.slots[b]);
-        let sends = self.sends(wire);
-        for (at, words) in self.pieces(wire, message, &words, Tern::MadLo) {
-            let store = PtxOp::Cluster(Cluster::Store { at, a: words, barrier });
-            match sends {
-                Some(pred) => self.body.emit_if(Guard { pred, negated: false }, store),
-                None => self.body.emit(store),
-            }
-        }
+        let at = self.in_slot(slots, slot, to.slot_bytes, near.slots[b]);
+        let stores = outgoing.iter().flat_map(|out| self.stores(out, at, Tern::MadLo)).collect();
+        self.by_holders(stores, |cx, at, a| cx.body.emit(PtxOp::Cluster(Cluster::Store { at, a, barrier })));
         let kind = near.plan.kind(o.port, true, self.m.ty(o.value)).zip(to.kind_at);
-        if let Some((kind, at)) = kind {
+        if let Some((kind, kind_at)) = kind {
             // Whatever comes, the receiver counts to the same number.
-            let (at, counted) = (behind(message, at), near.plan.counted_bytes(o.port, true));
+            let (at, counted) = (behind(at, kind_at), near.plan.counted_bytes(o.port, true));
             let (pred, kind) = (self.is_first_thread(), self.body.mov(Ty::B32, Src::Imm(kind.into())));
             let guard = Guard { pred, negated: false };
             self.body.emit_if(guard, PtxOp::Cluster(Cluster::Store { at, a: vec![kind], barrier }));
-            let bytes = counted - wire.bytes() - WORD;
+            let bytes = counted - near.plan.bytes(parcel).1 - WORD;
             if bytes > 0 {
                 self.body.emit_if(guard, PtxOp::Cluster(Cluster::Fill { at: barrier, bytes }));
             }
@@ -159,34 +168,44 @@ impl Lower<'_> {
         Ok(())
     }
     pub(super) fn recv_near(&mut self, near: &Near, id: OpId, o: &ops::Recv) -> Done {
-        let v = self.m.op(id).results.first;
+        let Some(parcel) = near.plan.parcel(id) else { return Ok(()) };
         let count = self.messages(o.port, false);
         let end = self.end_of(near, id, o.port, count)?;
         let b = near.plan.from(o.port).ok_or(Fault::NoValue)?;
-        let wire = near.plan.wire(o.port, false, o.to.0).ok_or(Fault::NoValue)?;
+        let wires = near.plan.wires(parcel).ok_or(Fault::NoValue)?;
         let of = near.plan.boxes[b];
         let (slot, parity) = self.slot_of(count, of.slots);
+        // A slot's first phase, where it has no other.
+        let parity = if of.reused { parity.into() } else { Src::Imm(0) };
         let barrier = self.in_slot(near.own, slot, MBARRIER, near.fulls[b]);
-        let message = self.in_slot(near.own, slot, of.slot_bytes, near.slots[b]);
+        let at = self.in_slot(near.own, slot, of.slot_bytes, near.slots[b]);
         let first = self.is_first_thread();
         let kind = near.plan.kind(o.port, false, o.to.0).zip(of.kind_at);
-        let bytes = if kind.is_some() { near.plan.counted_bytes(o.port, false) } else { wire.bytes() };
-        let expect = PtxOp::Cluster(Cluster::Expect { at: barrier, bytes });
-        self.body.emit_if(Guard { pred: first, negated: false }, expect);
+        if of.known.is_none() {
+            let bytes = match kind {
+                Some(_) => near.plan.counted_bytes(o.port, false),
+                None => near.plan.bytes(parcel).1,
+            };
+            let expect = PtxOp::Cluster(Cluster::Expect { at: barrier, bytes });
+            self.body.emit_if(Guard { pred: first, negated: false }, expect);
+        }
         let before = self.body.mov(Ty::B32, count);
         self.one_more(count, of.slots);
-        let (words, received) = (self.room_for_words(wire), self.body.label());
+        let (words, received) = (self.room_for_words(&wires), self.body.label());
         let stop = self.stop(id, Why::Message);
-        self.await_phase((barrier, parity.into()), (stop, before), &words, received);
-        if let Some((kind, at)) = kind {
-            self.expect_kind(id, kind, Space::Shared, behind(message, at));
+        self.await_phase((barrier, parity), (stop, before, parcel.messages()), &words.concat(), received);
+        if let Some((kind, kind_at)) = kind {
+            self.expect_kind(id, kind, Space::Shared, behind(at, kind_at));
         }
-        for (at, d) in self.pieces(wire, message, &words, Tern::MadLo) {
-            self.body.emit(PtxOp::Ld { space: Space::Shared, hint: CacheHint::default(), ty: Ty::B32, d, at });
+        for (share, words) in shares(&wires).iter().zip(&words) {
+            for (at, d) in self.pieces(share, at, words, Tern::MadLo) {
+                let (space, hint) = (Space::Shared, CacheHint::default());
+                self.body.emit(PtxOp::Ld { space, hint, ty: Ty::B32, d, at });
+            }
         }
         self.body.emit(PtxOp::Label(received));
         // A scalar decides where threads go, so all of them have the same or end.
-        if of.reused || self.m.ty(v).is_scalar() {
+        if of.reused || parcel.types().any(|ty| ty.is_scalar()) {
             self.end_if_given_up();
         }
         if let Some(target) = near.plan.target_of(o.port).filter(|_| of.reused) {
@@ -194,7 +213,7 @@ impl Lower<'_> {
             let at = self.in_slot(queues, slot, MBARRIER, near.empties[target]);
             self.body.emit_if(Guard { pred: first, negated: false }, PtxOp::Cluster(Cluster::Tell { at }));
         }
-        self.received(v, &words, wire)
+        self.received_parcel(parcel, &wires, &words)
     }
     /// The other end of a port; a program that has none ends here.
     fn end_of(&mut self, near: &Near, id: OpId, port: Port, count: Reg) -> Result<End, Fault> {
@@ -242,19 +261,20 @@ impl Lower<'_> {
         };
         Addr::reg(base, i64::from(start))
     }
-    /// The accesses of this thread to a message: where, and with which words. `mad`: as wide as an address.
-    pub(super) fn pieces(&mut self, wire: &Wire, message: Addr, words: &[Reg], mad: Tern) -> Vec<(Addr, Vec<Reg>)> {
-        let sender = self.sender(wire);
+    /// The accesses of this thread to a share of a parcel that begins at `slot`: where, and with which words. `mad`: as wide
+    /// as an address.
+    pub(super) fn pieces(&mut self, share: &Share<'_>, slot: Addr, words: &[Reg], mad: Tern) -> Vec<(Addr, Vec<Reg>)> {
+        let sender = self.sender(share.wires[0]);
         let mut bases: FxHashMap<usize, Addr> = FxHashMap::default();
         let mut out = Vec::new();
-        for chunk in wire.chunks() {
-            let base = match (bases.get(&chunk.words), sender, message.base) {
+        for chunk in share.chunks() {
+            let base = match (bases.get(&chunk.words), sender, slot.base) {
                 (Some(base), ..) => *base,
                 (None, Some(sender), Base::Reg(from)) => {
                     let step = Src::Imm(4 * chunk.words as u64);
-                    Addr::reg(self.body.tern(mad, Ty::U32, sender, step, from), message.offset)
+                    Addr::reg(self.body.tern(mad, Ty::U32, sender, step, from), slot.offset)
                 }
-                (None, ..) => message,
+                (None, ..) => slot,
             };
             bases.insert(chunk.words, base);
             let at = Addr { offset: base.offset + i64::from(chunk.offset), ..base };

@@ -1,11 +1,12 @@
 //! The queues of a kernel: where messages lie with their receiver, and which word tells of what. A place of the plan means
 //! the same in every program, so that each knows where to write at the other end.
 
-use super::wire::Wire;
+use super::parcel::{Message, Parcel, messages, parcels};
+use super::wire::{self, Wire};
 use crate::talk::{channel, kinds};
 use rustc_hash::FxHashMap;
 use tilewright_core::ir::ops::Port;
-use tilewright_core::ir::{Module, Op, OpId, RegionId, Type};
+use tilewright_core::ir::{Module, OpId, Type};
 
 /// The queues that go one way: through a cluster's shared memory, or through global memory.
 #[derive(Clone, Debug, Default)]
@@ -16,11 +17,13 @@ pub(super) struct Plan {
     pub targets: Vec<Port>,
     /// How each kind of message lies in its slot.
     wires: FxHashMap<(Port, Type), Wire>,
+    /// By the op that moves it.
+    parcels: FxHashMap<OpId, Parcel>,
     /// The kinds of a channel that say which they are: there are several, and data decides what comes.
     kinds: FxHashMap<Port, Vec<Type>>,
 }
 
-/// The slots of a queue, with its receiver.
+/// The slots of a queue, with its receiver. Each takes a parcel at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InBox {
     pub port: Port,
@@ -28,8 +31,10 @@ pub(super) struct InBox {
     pub slot_bytes: u32,
     /// Where in a slot the message says its kind.
     pub kind_at: Option<u32>,
-    /// A slot may take more than one message: who sends waits until the last one has been read.
+    /// A slot may take more than one parcel: who sends waits until the last one has been read.
     pub reused: bool,
+    /// The bytes that a slot gets, where it gets one parcel and it is known which.
+    pub known: Option<u32>,
 }
 
 impl InBox {
@@ -69,6 +74,7 @@ impl Plan {
             let several = of.map(|port| (port, kinds(m, port))).filter(|(_, kinds)| kinds.len() > 1);
             plan.kinds = several.collect();
         }
+        let parcels = parcels(&taken, by_data);
         let mut ports: Vec<Port> = taken
             .iter()
             // A peer that only sends has a box where it is received.
@@ -77,33 +83,52 @@ impl Plan {
             .collect();
         ports.sort_unstable();
         ports.dedup();
-        plan.boxes = ports.into_iter().map(|port| plan.in_box(port, depth, &taken)).collect();
+        plan.boxes = ports.into_iter().map(|port| plan.in_box(port, (depth, by_data), &parcels)).collect();
         plan.targets = taken.iter().filter(|message| message.sends).map(|message| message.port).collect();
         plan.targets.sort_unstable();
         plan.targets.dedup();
+        plan.parcels = parcels.into_iter().map(|parcel| (parcel.moved_by(), parcel)).collect();
         plan
     }
-    fn in_box(&self, port: Port, depth: u32, messages: &[&Message]) -> InBox {
+    fn in_box(&self, port: Port, (depth, by_data): (u32, bool), parcels: &[Parcel]) -> InBox {
         let of = channel(port, false);
-        let bytes = self.wires.iter().filter(|((port, _), _)| *port == of).map(|(_, wire)| wire.bytes()).max();
-        // By the port that is sent to: how many messages a program can send there.
+        let here = || parcels.iter().filter(|parcel| parcel.channel() == of);
+        let mut sizes: Vec<(u32, u32)> = here().map(|parcel| self.bytes(parcel)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        // By the port that is sent to: how many parcels a program can send there.
         let mut sent: FxHashMap<Port, Option<u32>> = FxHashMap::default();
-        for message in messages.iter().filter(|message| message.sends && channel(message.port, true) == of) {
-            let count = sent.entry(message.port).or_insert(Some(0));
-            *count = count.filter(|_| !message.repeated).map(|n| n + 1);
+        for parcel in here().filter(|parcel| parcel.sends()) {
+            let count = sent.entry(parcel.port()).or_insert(Some(0));
+            *count = count.filter(|_| !parcel.repeated()).map(|n| n + 1);
         }
         let most = sent.values().copied().try_fold(1, |most, n| n.map(|n: u32| n.max(most)));
+        let messages = here().map(Parcel::messages).max().unwrap_or(1);
+        let depth = depth.div_ceil(messages);
         let slots = most.map_or(depth, |most| most.min(depth));
-        let bytes = bytes.unwrap_or(0).next_multiple_of(ALIGNED);
+        let bytes = sizes.last().map_or(0, |(span, _)| *span).next_multiple_of(ALIGNED);
         let kind_at = self.kinds.contains_key(&of).then_some(bytes);
         let slot_bytes = bytes + if kind_at.is_some() { ALIGNED } else { 0 };
         let reused = most.is_none_or(|most| most > slots);
-        // A message finds its slot by its number's low bits; where slots are used again, memory counts for more.
+        // A parcel finds its slot by its number's low bits; where slots are used again, memory counts for more.
         let slots = if reused { slots } else { slots.next_power_of_two() };
-        InBox { port, slots, slot_bytes, kind_at, reused }
+        let known = match sizes[..] {
+            [(_, bytes)] if !reused && !by_data => Some(bytes),
+            _ => None,
+        };
+        InBox { port, slots, slot_bytes, kind_at, reused, known }
     }
-    pub fn wire(&self, port: Port, sends: bool, ty: Type) -> Option<&Wire> {
-        self.wires.get(&(channel(port, sends), ty))
+    /// The parcel that an op moves; `None`: another one of its messages does.
+    pub fn parcel(&self, op: OpId) -> Option<&Parcel> {
+        self.parcels.get(&op)
+    }
+    /// How the messages of a parcel lie.
+    pub fn wires(&self, parcel: &Parcel) -> Option<Vec<&Wire>> {
+        parcel.types().map(|ty| self.wires.get(&(parcel.channel(), ty))).collect()
+    }
+    /// Of a parcel: what it spans, and what is counted.
+    pub fn bytes(&self, parcel: &Parcel) -> (u32, u32) {
+        self.wires(parcel).map_or((0, 0), |wires| wire::bytes(&wires))
     }
     /// The box where a message sent to `port` arrives; of peers the first one.
     pub fn to(&self, port: Port) -> Option<usize> {
@@ -150,33 +175,5 @@ impl Plan {
         ports.sort_unstable();
         ports.dedup();
         ports
-    }
-}
-
-/// A `send` or a `recv`.
-struct Message {
-    op: OpId,
-    port: Port,
-    sends: bool,
-    ty: Type,
-    /// It stands in a loop.
-    repeated: bool,
-}
-
-fn messages(m: &Module) -> Vec<Message> {
-    let mut out = Vec::new();
-    gather(m, m.body, false, &mut out);
-    out
-}
-fn gather(m: &Module, region: RegionId, repeated: bool, out: &mut Vec<Message>) {
-    for &op in &m.region(region).ops {
-        let data = &m.op(op).op;
-        match data {
-            Op::Send(o) => out.push(Message { op, port: o.port, sends: true, ty: m.ty(o.value), repeated }),
-            Op::Recv(o) => out.push(Message { op, port: o.port, sends: false, ty: o.to.0, repeated }),
-            _ => {}
-        }
-        let repeated = repeated || matches!(data, Op::For(_) | Op::While(_));
-        data.each_region(&mut |r| gather(m, r, repeated, out));
     }
 }

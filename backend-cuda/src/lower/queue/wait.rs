@@ -9,12 +9,12 @@ use crate::ptx::{
 };
 
 impl Lower<'_> {
-    /// Waits until the phase of an mbarrier of this CTA is over. In vain: `stop` is noted with the count of messages, the
-    /// registers become zero, and the thread goes on at `without`.
+    /// Waits until the phase of an mbarrier of this CTA is over. In vain: `stop` is noted with the count of messages (of
+    /// parcels, and messages of each), the registers become zero, and the thread goes on at `without`.
     pub(super) fn await_phase(
         &mut self,
         (at, parity): (Addr, Src),
-        (stop, count): (usize, Reg),
+        (stop, count, each): (usize, Reg, u32),
         registers: &[Reg],
         without: Label,
     ) {
@@ -30,11 +30,16 @@ impl Lower<'_> {
         let is_over = self.try_wait(at, parity);
         self.body.emit_if(Guard { pred: is_over, negated: false }, PtxOp::Bra { to: over, uniform: false });
         self.poll_again((since, meeting::PATIENCE), poll, in_vain);
+        let count = self.in_messages(count, each);
         self.note_stop(stop, Some(count));
         self.body.emit(PtxOp::Label(in_vain));
         registers.iter().for_each(|reg| self.body.assign(Ty::B32, *reg, Src::Imm(0)));
         self.body.emit(PtxOp::Bra { to: without, uniform: false });
         self.body.resume(from, Place::Rare);
+    }
+    /// So many parcels, in messages.
+    pub(super) fn in_messages(&mut self, count: Reg, each: u32) -> Reg {
+        if each == 1 { count } else { self.body.bin(Bin::MulLo, Ty::U32, count, Src::Imm(u64::from(each))) }
     }
     /// Waits until it is over, for so many cycles; in vain, `stop` is noted. For one thread.
     pub(in crate::lower) fn poll(

@@ -111,8 +111,22 @@ impl Lower<'_> {
         let turn = self.body.mov(bits(ty), first);
         let end = self.body.label();
         let none = self.body.setp(Cmp::Ge, wide, turn, turns.count);
-        self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: end, uniform: true });
+        let without_turn = Guard { pred: none, negated: false };
+        let filled = if self.comes_in(id) { self.body.label() } else { end };
+        self.body.emit_if(without_turn, PtxOp::Bra { to: filled, uniform: true });
         let mut rings = self.start_private_rings(o, turns, turn)?;
+        if self.comes_in(id) {
+            self.body.emit(PtxOp::Label(filled));
+            self.come_to_cluster();
+            let idle = self.body.label();
+            self.body.emit_if(without_turn, PtxOp::Bra { to: idle, uniform: true });
+            let from = self.body.aside();
+            self.body.emit(PtxOp::Label(idle));
+            // It has none; this says so.
+            self.await_own_copies(rings.is_some());
+            self.body.emit(PtxOp::Bra { to: end, uniform: true });
+            self.body.resume(from, Place::Rare);
+        }
         let state: Vec<Held> = so_far.iter().map(|v| self.room(*v)).collect::<Result<_, _>>().map_err(at)?;
         so_far.iter().zip(&state).for_each(|(v, held)| self.values[v.index()] = Some(held.clone()));
 
@@ -133,13 +147,16 @@ impl Lower<'_> {
         let more = self.body.setp(Cmp::Gt, wide, left, step);
         self.body.emit(PtxOp::Bin { op: Bin::Add, ty, d: turn, a: turn.into(), b: step });
         self.body.emit_if(Guard { pred: more, negated: false }, PtxOp::Bra { to: again, uniform: true });
-        if rings.is_some() {
-            let upto = self.body.open_copies().saturating_sub(1);
-            self.body.emit(PtxOp::CopyWait { keep: 0, upto });
-        }
+        self.await_own_copies(rings.is_some());
         let laid = self.lay_down_all(id, so_far, &state).map_err(at)?;
         self.body.emit(PtxOp::Label(end));
         Ok(laid)
+    }
+    fn await_own_copies(&mut self, some: bool) {
+        if some {
+            let upto = self.body.open_copies().saturating_sub(1);
+            self.body.emit(PtxOp::CopyWait { keep: 0, upto });
+        }
     }
     /// The index of a turn.
     fn index_at(&mut self, turns: &Turns, turn: Reg) -> Reg {
