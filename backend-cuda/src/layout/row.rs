@@ -71,8 +71,9 @@ pub fn row_out(from: &RegLayout, to: &RegLayout, row: u32) -> Option<RowOut> {
     let mut accesses = Vec::new();
     let mut rest = elements.as_slice();
     while let Some((first, _)) = rest.first() {
-        let fits =
-            |n: usize| *first as usize % n == 0 && rest.len() >= n && (0..n).all(|i| rest[i].0 == first + i as u32);
+        let fits = |n: usize| {
+            (*first as usize).is_multiple_of(n) && rest.len() >= n && (0..n).all(|i| rest[i].0 == first + i as u32)
+        };
         let n = [MOST, 2].into_iter().find(|n| fits(*n)).unwrap_or(1);
         accesses.push((*first, rest[..n].iter().map(|(_, reg)| *reg).collect()));
         rest = &rest[n..];

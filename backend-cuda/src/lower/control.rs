@@ -11,6 +11,9 @@ use tilewright_core::ir::{OpId, Type, ValueId, ops};
 
 impl Lower<'_> {
     pub(super) fn branch(&mut self, id: OpId, o: &ops::If) -> Result<(), Diagnostics> {
+        if self.scattered(id, o)? {
+            return Ok(());
+        }
         let (m, results) = (self.m, self.m.op(id).results);
         let cond = self.scalar(o.cond).map_err(|fault| fault.diagnostic(m, id))?;
         let pred = self.predicate(cond);

@@ -30,20 +30,22 @@ pub(super) struct Cuts {
 
 impl Cuts {
     pub(super) fn of(m: &Module, layouts: &Layouts) -> Cuts {
-        let mut cuts = Cuts::default();
-        let kept = used_but_for_sends(m);
+        let (mut cuts, kept) = (Cuts::default(), used_but_for_sends(m));
+        let mut rows = Vec::new();
         m.each_op(&mut |op| {
-            let data = m.op(op);
-            let Op::Rows(o) = &data.op else { return };
-            let row = data.results.first;
-            match row_of(m, layouts, row, o) {
+            if let Op::Rows(o) = &m.op(op).op {
+                rows.push((m.op(op).results.first, o));
+            }
+        });
+        cuts.sent = rows.iter().map(|(row, _)| *row).filter(|row| !kept.contains(row)).collect();
+        let goes_out: FxHashSet<ValueId> =
+            rows.iter().filter(|(row, _)| cuts.sent.contains(row)).map(|(_, o)| o.x).collect();
+        for (row, o) in rows {
+            match row_of(m, layouts, row, o).filter(|_| goes_out.contains(&o.x)) {
                 Some(out) => _ = cuts.rows.insert(row, (o.x, out)),
                 None => _ = cuts.wanted.insert(o.x),
             }
-            if !kept.contains(&row) {
-                cuts.sent.insert(row);
-            }
-        });
+        }
         cuts
     }
     /// The tile that a row is of which sends alone use, and how it goes out from there.

@@ -160,9 +160,13 @@ fn from_peer<V: Value>(group: Group, rank: usize, head: usize, like: V) -> V {
 /// Runs `of` in the programs of each group of the cube; it is told the group's first PE.
 #[device]
 fn in_each_group(group: Group, of: impl Fn(usize)) {
-    for head in unroll(0..group.per_cube()) {
-        if group.holds(head) {
-            of(head * group.pes);
+    if group.per_cube() == 1 {
+        of(0);
+    } else {
+        for head in unroll(0..group.per_cube()) {
+            if group.holds(head) {
+                of(head * group.pes);
+            }
         }
     }
 }

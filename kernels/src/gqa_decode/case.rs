@@ -1,7 +1,7 @@
 //! The decode kernel on the command line: parameters, configurations, random tensors, the check.
 
 use super::{CONFIGS, Deal, How, Plan, Problem, Rows, launch, placements, reference};
-use crate::attention::{Heads, Mode, Reduce, Tier, params};
+use crate::attention::{Heads, Mode, PES_PER_CUBE, Reduce, Tier, params};
 use crate::of_head;
 use ndarray::{Array2, Axis as Dim};
 use tilewright::diag::Diagnostics;
@@ -110,20 +110,16 @@ fn chosen(s: &Settings, limits: &Limits) -> Result<(Problem, Chosen), Diagnostic
     // What the contract refuses has no rows yet.
     let rows = Rows { batch, t_q, heads: h_q.checked_div(h_kv).unwrap_or(0), causal: false }.count();
     let turn = (config.turn)(rows, d_head);
+    let kv_per_cube = or(s.integer("kv-per-cube")?, mode.kv_per_cube());
     // Sums of f16 are not what a configuration is tuned for.
-    let (tile, reduce) =
-        s.pick("acc", &[("f16", (config.tile_f16, Reduce::Chain)), ("f32", (turn.tile, config.reduce))])?;
+    let reduce = (config.reduce)(rows, PES_PER_CUBE / kv_per_cube);
+    let (tile, reduce) = s.pick("acc", &[("f16", (config.tile_f16, Reduce::Chain)), ("f32", (turn.tile, reduce))])?;
     let reduce = s.pick("reduce", &[&[("auto", None)], reduces.as_slice()].concat())?.unwrap_or(reduce);
     let deals = Deal::ALL.map(|d| (d.name(), Some(d)));
     let deal = s.pick("deal", &[&[("auto", None)], deals.as_slice()].concat())?.unwrap_or(config.deal);
     let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
     let problem = Problem {
-        heads: Heads {
-            h_q,
-            h_kv,
-            kv_per_cube: or(s.integer("kv-per-cube")?, mode.kv_per_cube()),
-            cubes: Some(s.integer("cubes")?).filter(|c| *c != 0),
-        },
+        heads: Heads { h_q, h_kv, kv_per_cube, cubes: Some(s.integer("cubes")?).filter(|c| *c != 0) },
         d_head,
         batch,
         t_q,

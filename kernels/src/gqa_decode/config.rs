@@ -12,8 +12,8 @@ pub struct Config {
     pub turn: fn(usize, usize) -> Turn,
     /// Tokens of a tile where sums are f16: with small tiles they round too often for their tolerance.
     pub tile_f16: usize,
-    /// Where sums are f32; those of f16 meet in a chain.
-    pub reduce: Reduce,
+    /// Of so many query rows and PEs of a KV head, where sums are f32; those of f16 meet in a chain.
+    pub reduce: fn(usize, usize) -> Reduce,
     pub deal: Deal,
     /// The mapping of so many KV heads.
     pub mode: fn(usize) -> Mode,
@@ -30,25 +30,31 @@ pub struct Turn {
     pub threads: Option<u32>,
 }
 
-/// AHBM's is the published one. On Hopper a cube is a cluster of 8 CTAs. Partials meet in a chain: scattered they
-/// come in one step, but take so much more code, which is read from memory, that a launch takes 0.7 us longer (docs/gpu.md).
+/// AHBM's is the published one. On Hopper a cube is a cluster of 8 CTAs. Where each of them has a row to own, partials are
+/// scattered: all rows go at once, which is a us less than from neighbour to neighbour (docs/gpu.md).
 /// Ampere has no clusters, and its tiles are the program's.
 pub const CONFIGS: Configs<Config> = Configs {
     ahbm: Config {
         turn: |_, _| Turn { tile: 1024, ahead_bytes: 0, threads: None },
         tile_f16: 1024,
-        reduce: Reduce::Chain,
+        reduce: |_, _| Reduce::Chain,
         deal: Deal::Ranges,
         mode: |_| Mode::A1,
     },
     sm_80: Config {
         turn: |rows, _| Turn { tile: wide_tile(rows, 256), ahead_bytes: 0, threads: None },
         tile_f16: 128,
-        reduce: Reduce::Chain,
+        reduce: |_, _| Reduce::Chain,
         deal: Deal::Ranges,
         mode: Mode::filling_gpu,
     },
-    sm_90a: Config { turn: hopper, tile_f16: 128, reduce: Reduce::Chain, deal: Deal::Turns, mode: Mode::filling_gpu },
+    sm_90a: Config {
+        turn: hopper,
+        tile_f16: 128,
+        reduce: |rows, pes| if rows == pes { Reduce::Scatter } else { Reduce::Chain },
+        deal: Deal::Turns,
+        mode: Mode::filling_gpu,
+    },
 };
 
 /// Few rows: each of 4 warps takes 16 KiB of keys and values a turn, with two turns on their way: what keeps the memory busy

@@ -2,7 +2,8 @@
 //! (`near.rs`), elsewhere through global memory (`far.rs`). What carries over control flow is registers that live as long as the kernel: how many messages went each way,
 //! and whether this program gave up waiting.
 //!
-//! `plan.rs`: which queues there are, and where their slots lie. `parcel.rs`: what travels at once. `wire.rs`: values as words. `link.rs`: who is at the other
+//! `plan.rs`: which queues there are, and where their slots lie. `parcel.rs`: what travels at once;
+//! `scatter.rs`: to all peers. `wire.rs`: values as words. `link.rs`: who is at the other
 //! end of a port. `wait.rs`: waits that end. `drain.rs`: what is left at the end.
 
 mod drain;
@@ -11,6 +12,7 @@ mod link;
 mod near;
 mod parcel;
 mod plan;
+mod scatter;
 mod wait;
 mod wire;
 
@@ -24,6 +26,7 @@ use far::Far;
 use near::Near;
 use plan::Plan;
 use rustc_hash::FxHashMap;
+use scatter::Scatter;
 use std::rc::Rc;
 use tilewright_core::ir::ops::{self, Port};
 use tilewright_core::ir::{Module, Op, OpId, RegionId};
@@ -43,6 +46,8 @@ pub(super) struct Queues {
     /// Where this program comes to the cluster's first meeting, unless at its entry: behind the first copies of an op whose
     /// warps run ahead, which matter more.
     comes_in: Option<OpId>,
+    /// Rows that go to all peers at once.
+    scatter: Option<Rc<Scatter>>,
     /// What finds the other ends of the cluster's queues, until it has been emitted.
     links: Vec<Line>,
     /// It has come there.
@@ -54,6 +59,8 @@ pub(super) struct Queues {
     first_message: Option<OpId>,
     /// Whether this thread has given up waiting.
     gave_up: Option<Reg>,
+    /// Where it waited in vain, and after how many messages; what is told at the end.
+    in_vain: Option<[Reg; 2]>,
     /// Messages that went through a port, each way.
     counts: FxHashMap<(Port, bool), Reg>,
     /// Where the kernel ends before its end.
@@ -160,6 +167,7 @@ impl Lower<'_> {
         if let Some(exit) = self.queues.exit {
             self.body.emit(PtxOp::Label(exit));
         }
+        self.tell_in_vain();
         if self.queues.drains {
             if let Some(near) = self.queues.near.clone() {
                 self.drain(&near);
@@ -188,6 +196,7 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Ret);
         let from = self.body.aside();
         self.body.emit(PtxOp::Label(exit));
+        self.tell_in_vain();
         self.body.emit(PtxOp::Cluster(Cluster::Arrive { release: false }));
         self.body.emit(PtxOp::Cluster(Cluster::Wait));
         self.body.emit(PtxOp::Ret);

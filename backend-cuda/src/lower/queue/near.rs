@@ -28,7 +28,7 @@ pub(super) struct Near {
     /// `full` of each box, `empty` of each target, the slots of each box.
     pub fulls: Vec<u32>,
     empties: Vec<u32>,
-    slots: Vec<u32>,
+    pub slots: Vec<u32>,
     /// Bytes of all mbarriers, which lie in front.
     barriers: u32,
     /// What is told at the end (`drain.rs`): by box, how many messages were sent here; by target, how many were asked for there.
@@ -94,6 +94,7 @@ impl Lower<'_> {
         let from = self.body.aside();
         self.link_near(&mut near);
         self.queues.links = self.body.apart(from);
+        self.queues.scatter = self.scatter(&near).map(Rc::new);
         self.queues.near = Some(Rc::new(near));
     }
     /// The mbarriers, and the arrival that others wait for.

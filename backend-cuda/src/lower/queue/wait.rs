@@ -1,4 +1,5 @@
-//! Waits that end: who waits too long leaves word of where, and goes on without. Its program ends at the next place where
+//! Waits that end: who waits too long leaves word of where (in a cluster at its end, so that little code stands between one wait
+//! and the next), and goes on without. Its program ends at the next place where
 //! all its threads come; until then what it did not get reads as zero, and it waits for nothing more.
 
 use super::super::Lower;
@@ -30,8 +31,11 @@ impl Lower<'_> {
         let is_over = self.try_wait(at, parity);
         self.body.emit_if(Guard { pred: is_over, negated: false }, PtxOp::Bra { to: over, uniform: false });
         self.poll_again((since, meeting::PATIENCE), poll, in_vain);
+        let [at, after] = self.in_vain();
+        self.body.assign(Ty::B32, at, Src::Imm(stop as u64 + 1));
         let count = self.in_messages(count, each);
-        self.note_stop(stop, Some(count));
+        self.body.assign(Ty::B32, after, count);
+        self.give_up();
         self.body.emit(PtxOp::Label(in_vain));
         registers.iter().for_each(|reg| self.body.assign(Ty::B32, *reg, Src::Imm(0)));
         self.body.emit(PtxOp::Bra { to: without, uniform: false });
@@ -81,9 +85,13 @@ impl Lower<'_> {
     }
     /// Tells that this program stops here, after so many messages of the queue; it gives up.
     pub(in crate::lower) fn note_stop(&mut self, number: usize, count: Option<Reg>) {
+        let here = self.body.mov(Ty::B32, Src::Imm(number as u64 + 1));
+        self.tell_stop(here, count);
+        self.give_up();
+    }
+    fn tell_stop(&mut self, here: Reg, count: Option<Reg>) {
         let (area, program) = (self.param(Ty::U64, Item::Meeting), self.special(Special::CtaidX));
         let space = Space::Global;
-        let here = self.body.mov(Ty::B32, Src::Imm(number as u64 + 1));
         let fields = [(meeting::WAITS_AT, Some(here)), (meeting::MESSAGES, count)];
         for (field, value) in fields.into_iter().filter_map(|(field, value)| Some((field, value?))) {
             let at = self.line(program, field);
@@ -91,8 +99,27 @@ impl Lower<'_> {
         }
         let at = Addr::reg(area, meeting::GAVE_UP);
         self.body.emit(PtxOp::Red { space, op: Atomic::Add, ty: Ty::U32, at, a: Src::Imm(1) });
+    }
+    fn give_up(&mut self) {
         let d = self.gave_up();
         self.body.emit(PtxOp::Setp { cmp: Cmp::Eq, ty: Ty::U32, d, a: Src::Imm(0), b: Src::Imm(0) });
+    }
+    /// Where this thread waited in vain in a cluster (0: nowhere), and after how many messages, in registers of the whole
+    /// kernel.
+    fn in_vain(&mut self) -> [Reg; 2] {
+        if let Some(regs) = self.queues.in_vain {
+            return regs;
+        }
+        let regs = [(); 2].map(|()| self.body.at_entry(|body| body.mov(Ty::B32, Src::Imm(0))));
+        *self.queues.in_vain.insert(regs)
+    }
+    /// At the end: what a thread that waited in vain has to tell.
+    pub(super) fn tell_in_vain(&mut self) {
+        let Some([at, after]) = self.queues.in_vain else { return };
+        let (skip, none) = (self.body.label(), self.body.setp(Cmp::Eq, Ty::U32, at, Src::Imm(0)));
+        self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: skip, uniform: false });
+        self.tell_stop(at, Some(after));
+        self.body.emit(PtxOp::Label(skip));
     }
     /// A field of a program's line.
     pub(in crate::lower) fn line(&mut self, program: Reg, field: i64) -> Addr {
