@@ -1,5 +1,5 @@
 //! Messages between programs: what the interpreter receives, in any order of blocks and of what lands, through queues of any
-//! depth. `queues/traffic.rs`: programs that send in other ways. `queues/planted.rs`: a fault in the emitted protocol is
+//! depth. `queues/traffic.rs`: programs that send in other ways. `queues/scattered.rs`: rows to their owners. `queues/planted.rs`: a fault in the emitted protocol is
 //! caught. `queues/told.rs`: who waits in vain, or sends to nobody, is told. `queues/on_gpu.rs`: the same on a GPU.
 
 #[macro_use]
@@ -11,12 +11,15 @@ mod on_gpu;
 mod planted;
 #[path = "common/ptxas.rs"]
 mod ptxas;
+#[path = "queues/scattered.rs"]
+mod scattered;
 #[path = "queues/told.rs"]
 mod told;
 #[path = "queues/traffic.rs"]
 mod traffic;
 
 use common::{Ran, Value, bind, difference, parse, some, tensor, tensors};
+use scattered::scattered;
 use tilewright_core::data::Data;
 use tilewright_core::elem::ElemType;
 use tilewright_core::interp::Interp;
@@ -273,6 +276,10 @@ fn ptxas_takes_what_is_emitted_for_messages() {
         (MIXED.to_string(), vec![tile(), tile()]),
         (UNEVEN.to_string(), vec![tile(), tile()]),
         (BY_DATA.to_string(), vec![tile(), tile()]),
+        (
+            scattered(8, 64, ElemType::I32),
+            [vec![64 * 16, 8], vec![16, 64], vec![16]].map(|dims| Value::Tensor(some(ElemType::I32, &dims))).to_vec(),
+        ),
         (ping_pong(64, "cube"), vec![Value::Scalar(3i32.into()), floats(), floats()]),
     ];
     for target in Target::ALL {
