@@ -6,6 +6,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
 use std::ops::Range;
 use tilewright_core::data::Stored;
 use tilewright_core::interp::convert;
@@ -28,8 +29,13 @@ impl Inputs {
     pub fn uniform<T: Stored, const R: usize>(self, name: &str, dims: [usize; R], range: Range<f64>) -> Tensor<T, R> {
         let Some(mut numbers) = self.stream(name) else { return Tensor::shape_only(dims) };
         let mut tensor = Tensor::zeros(dims);
-        for x in tensor.elements_mut() {
-            *x = rounded(range.start + (range.end - range.start) * unit(&mut numbers));
+        let mut drawn = Vec::with_capacity(AT_ONCE.min(tensor.elements().len()));
+        for some in tensor.elements_mut().chunks_mut(AT_ONCE) {
+            // Numbers come one after the other; to round one takes longer than to draw it.
+            drawn.clear();
+            drawn.extend((0..some.len()).map(|_| numbers.next_u64()));
+            let one = |(x, drawn): (&mut T, &u64)| *x = rounded(range.start + (range.end - range.start) * unit(*drawn));
+            some.par_iter_mut().zip(&drawn).with_min_len(1 << 12).for_each(one);
         }
         tensor
     }
@@ -61,14 +67,17 @@ impl Inputs {
     }
 }
 
+/// Numbers that are drawn before they are rounded.
+const AT_ONCE: usize = 1 << 20;
+
 /// Rounded once, as a cast of the kernel language would.
 fn rounded<T: Stored>(v: f64) -> T {
     T::from_bits(convert::literal(v.into(), T::ELEM).bits)
 }
 
 /// A number in `0..1`, a multiple of 2^-53.
-fn unit(numbers: &mut Xoshiro256PlusPlus) -> f64 {
-    (numbers.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+fn unit(drawn: u64) -> f64 {
+    (drawn >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 fn fnv1a(text: &str) -> u64 {
@@ -95,6 +104,14 @@ mod tests {
         assert_eq!(draw(1, "x"), draw(1, "x"));
         assert_ne!(draw(1, "x"), draw(2, "x"));
         assert_ne!(draw(1, "x"), draw(1, "y"));
+    }
+    #[test]
+    fn numbers_follow_each_other_however_many_are_drawn_at_once() {
+        let inputs = Inputs::Random { seed: 3 };
+        let tensor = inputs.uniform::<f64, 1>("x", [AT_ONCE + 3], 0.0..1.0);
+        let mut numbers = inputs.stream("x").expect("it is random");
+        let expected: Vec<f64> = (0..AT_ONCE + 3).map(|_| unit(numbers.next_u64())).collect();
+        assert!(tensor.elements() == expected);
     }
     #[test]
     fn elements_are_the_same_numbers_rounded_to_their_type() {

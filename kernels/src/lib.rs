@@ -23,6 +23,7 @@ pub mod row_softmax;
 pub mod vector_add;
 
 use ndarray::{Array, Dimension, IntoDimension, Ix2};
+use rayon::prelude::*;
 use tilewright::core_api::ir::Literal;
 use tilewright::prelude::*;
 use tilewright::registry::Kernels;
@@ -80,7 +81,7 @@ pub(crate) fn widened<T: Elem, D: Dimension>(dims: D, elements: &[T]) -> Array<f
         let v = Literal { elem: T::ELEM, bits: v.to_bits() };
         v.as_float().or(v.as_int().map(|n| n as f64)).unwrap_or(f64::NAN)
     };
-    let values = elements.iter().map(number).collect();
+    let values = elements.par_iter().with_min_len(1 << 12).map(number).collect();
     Array::from_shape_vec(dims.clone(), values).unwrap_or_else(|_| Array::zeros(dims))
 }
 
