@@ -9,7 +9,7 @@ use tilewright_kernels::{gqa_prefill, long_decode};
 
 const HEADS: Heads = Heads { h_q: 64, h_kv: 8, kv_per_cube: 8, cubes: None };
 const PREFILL: gqa_prefill::Problem =
-    gqa_prefill::Problem { heads: HEADS, d_head: 64, t_q: 8, s_kv: 8192, tile: 1024, causal: false };
+    gqa_prefill::Problem { heads: HEADS, sips: 1, d_head: 64, t_q: 8, s_kv: 8192, tile: 1024, causal: false };
 const LONG: long_decode::Problem = long_decode::Problem {
     rows: 8,
     d_head: 128,
@@ -43,6 +43,26 @@ fn rows_that_do_not_fit_beside_a_tile_are_refused_with_the_tile_that_does() {
      = next: use fewer query tokens (`--t-q`), or a mapping with fewer KV heads per cube
      = more: tilewright explain TW-E0556
     ");
+}
+#[test]
+fn cubes_of_heads_that_do_not_go_over_the_sips_are_refused_with_a_number_that_does() {
+    let heads = Heads { kv_per_cube: 1, ..HEADS };
+    assert_snapshot!(prefill(gqa_prefill::Problem { heads, sips: 3, ..PREFILL }), @r"
+    error[TW-E0553]: 8 cubes of KV heads do not go over 3 SIPs
+     |
+     = next: use `--sips 2`
+     = more: tilewright explain TW-E0553
+    ");
+    assert_snapshot!(prefill(gqa_prefill::Problem { heads, sips: 0, ..PREFILL }), @r"
+    error[TW-E0553]: 8 cubes of KV heads do not go over 0 SIPs
+     |
+     = next: use `--sips 1`
+     = more: tilewright explain TW-E0553
+    ");
+    assert_snapshot!(
+        prefill(gqa_prefill::Problem { heads, sips: 2, ..PREFILL }),
+        @"accepted: Plan { group: Group { pes: 8 }, sips: 2, cubes: 4, sizes: Sizes { rows: 8, tile: 1024, d_head: 64, heads: 8 } }"
+    );
 }
 #[test]
 fn causal_rows_that_would_see_nothing_are_refused() {

@@ -86,6 +86,18 @@ fn long_decode_agrees_in_every_form_on_every_number_of_cubes() {
     }));
 }
 #[test]
+fn agents_over_one_prefix_agree_in_every_tier() {
+    all_agree(words(
+        &TIERS,
+        &[("stationary", 3), ("distributed", 2)],
+        &[(1, 1), (3, 41)],
+        |tier, (policy, cubes), (t_q, suffix)| {
+            let sizes = format!("agents=6,t-q={t_q},suffix={suffix},s-kv=1000,h-q=3,d-head=64,tile=32");
+            format!("fan_out:policy={policy},tier={tier},acc=f32,cubes={cubes},{sizes}")
+        },
+    ));
+}
+#[test]
 fn agents_over_one_prefix_agree_for_both_policies_on_any_cubes() {
     // Query tokens that see their own suffix in part, shares that end inside a tile, PEs without a token.
     all_agree(words(&[1, 3, 7, 12], &[1, 3], &[(1, 1), (3, 5), (4, 40)], |cubes, agents, (t_q, suffix)| {

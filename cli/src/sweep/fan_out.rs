@@ -9,6 +9,8 @@ use super::{Column, Study};
 use crate::plot::{Axis, Figure};
 use tilewright_core::diag::Diagnostics;
 use tilewright_harness::cli::Cell;
+use tilewright_harness::registry::Instance;
+use tilewright_kernels::attention::Tier;
 use tilewright_sim::timing::Timing;
 
 pub struct FanOut;
@@ -19,6 +21,16 @@ const ALONE: &str = "per_agent";
 const STATIONARY: &str = "stationary";
 const DISTRIBUTED: &str = "distributed";
 
+/// Long decode of one agent, in the form that the tier's commands belong to.
+fn alone(plan: &Plan, s_kv: usize, cubes: usize) -> Result<Instance, Diagnostics> {
+    let form = match plan.tier {
+        Tier::Plain => "primitive",
+        Tier::Composite => "composite",
+        Tier::Fused => "composite_extended",
+    };
+    plan.long(form, s_kv + SUFFIX, cubes, &format!("pes={PES}"))
+}
+
 impl Study for FanOut {
     fn name(&self) -> &'static str {
         "fan-out"
@@ -27,7 +39,7 @@ impl Study for FanOut {
         "Decode of several agents over one prefix: agent by agent, stationary keys and values, distributed rows"
     }
     fn flags(&self) -> &'static [Flag] {
-        &[Flag::Agents, Flag::Cubes]
+        &[Flag::Tier, Flag::Agents, Flag::Cubes]
     }
     fn columns(&self, _: &Plan) -> &'static [Column] {
         const {
@@ -61,11 +73,12 @@ impl Study for FanOut {
                     let shared = |policy: &&str| *policy != DISTRIBUTED || agents.is_multiple_of(cubes);
                     for policy in policies.into_iter().filter(shared) {
                         let instance = if policy == ALONE {
-                            plan.long("primitive", s_kv + SUFFIX, cubes, &format!("pes={PES}"))?
+                            alone(plan, s_kv, cubes)?
                         } else {
                             let acc = &plan.acc;
                             let sizes = format!("agents={agents},suffix={SUFFIX},s-kv={s_kv},cubes={cubes},acc={acc}");
-                            plan.kernels.instance(&format!("fan_out:policy={policy},{sizes}"))?
+                            let tier = plan.tier.name();
+                            plan.kernels.instance(&format!("fan_out:policy={policy},tier={tier},{sizes}"))?
                         };
                         let sizes = [agents, s_kv, SUFFIX, cubes].map(Cell::from);
                         let key = [Cell::from(policy)].into_iter().chain(sizes).collect();
@@ -80,12 +93,12 @@ impl Study for FanOut {
     fn row(&self, point: &Point, plan: &Plan, t: &Timing) -> Result<Vec<Cell>, Diagnostics> {
         let of = |i: usize| point.key.get(i).and_then(Cell::number).unwrap_or_default();
         let (agents, s_kv) = (of(1), of(2) as usize);
-        let alone = point.key.first() == Some(&Cell::from(ALONE));
-        let times = if alone { agents } else { 1.0 };
-        let one = if alone {
+        let by_itself = point.key.first() == Some(&Cell::from(ALONE));
+        let times = if by_itself { agents } else { 1.0 };
+        let one = if by_itself {
             t.wall.as_us()
         } else {
-            let instance = plan.long("primitive", s_kv + SUFFIX, point.cubes, &format!("pes={PES}"))?;
+            let instance = alone(plan, s_kv, point.cubes)?;
             measure(&Point { instance, ..point.clone() }, plan)?.wall.as_us()
         };
         let latency = t.wall.as_us() * times;
@@ -97,10 +110,11 @@ impl Study for FanOut {
             (t.sums.ipcq_bytes as f64 * times / KIB).into(),
         ])
     }
-    fn figures(&self, _: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+    fn figures(&self, plan: &Plan, table: &Table<'_>) -> Result<Vec<Figure>, Diagnostics> {
+        let tier = plan.tier.name();
         let of = |what: &str, title: &str, y: &str, column, axis| {
             let body = over_doublings(table.curves(&["policy", "S_kv"], "agents", column), axis);
-            figure(format!("fan-out-{what}"), format!("fan-out: {title}"), ["agents", y], body)
+            figure(format!("fan-out-{tier}-{what}"), format!("fan-out, {tier}: {title}"), ["agents", y], body)
         };
         Ok(vec![
             of("latency", "all agents", "latency, us", "latency_us", Axis::Log),

@@ -35,6 +35,25 @@ fn every_sweep_has_the_golden_columns_and_meets_every_golden_row() {
     }
 }
 #[test]
+fn contexts_that_no_table_lists_cost_as_much_a_token_as_those_that_it_does() {
+    // Tokens in units of 8192, from two tiles a PE on.
+    const CONTEXTS: [f64; 5] = [2.0, 3.0, 5.0, 8.0, 12.0];
+    let contexts = CONTEXTS.map(|n| (n * 8192.0).to_string()).join(",");
+    for sweep in ["short-decode", "short-prefill"] {
+        for tier in ["baseline", "composite", "composite-fused"] {
+            let rows = json(&format!("{sweep} --tier {tier} --s-kv {contexts}"))["rows"].clone();
+            let walls: Vec<f64> = rows.as_array().unwrap().iter().map(|row| row["wall_us"].as_f64().unwrap()).collect();
+            for of_mode in walls.chunks(CONTEXTS.len()) {
+                let slope = |a: usize, b: usize| (of_mode[b] - of_mode[a]) / (CONTEXTS[b] - CONTEXTS[a]);
+                let whole = slope(0, CONTEXTS.len() - 1);
+                for i in 1..CONTEXTS.len() {
+                    assert!((slope(i - 1, i) / whole - 1.0).abs() < 0.01, "{sweep} {tier}: {of_mode:?}");
+                }
+            }
+        }
+    }
+}
+#[test]
 fn what_the_model_does_not_explain_is_told_beside_the_check() {
     let run = tilewright(&format!("sweep decode-models --addressing published --csv --quiet --check {GOLDEN}"));
     assert!(run.err.contains("check: not explained by the model: up to "), "{}", run.err);
@@ -208,7 +227,7 @@ fn a_search_of_machines_resumes_and_tells_sensitivities_front_and_balance() {
     let args = format!("hw --s-kv 4096 --factors 1,2 --cubes 2 --out {}", path.display());
     let first = json(&args);
     let rows = first["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 2 * 16);
+    assert_eq!(rows.len(), 3 * 16);
     let wall = |phase: &str, factors: [u64; 4]| {
         let names = ["gemm", "math", "cube", "sip"];
         let same = |row: &&serde_json::Value| {
@@ -217,14 +236,17 @@ fn a_search_of_machines_resumes_and_tells_sensitivities_front_and_balance() {
         rows.iter().find(same).and_then(|row| row["wall_us"].as_f64()).unwrap()
     };
     // No rate that is doubled makes a phase slower, and each is used by one of them.
-    for phase in ["decode", "prefill"] {
-        assert!(wall(phase, [2, 2, 2, 2]) < wall(phase, [1, 1, 1, 1]));
+    for phase in ["decode", "chunk", "prefill"] {
+        assert!(wall(phase, [2, 2, 2, 2]) < wall(phase, [1, 1, 1, 1]), "{phase}");
     }
     for knob in 0..4 {
         let mut doubled = [1; 4];
         doubled[knob] = 2;
-        assert!(wall("prefill", doubled) < wall("prefill", [1; 4]), "{knob}");
+        assert!(wall("chunk", doubled) < wall("chunk", [1; 4]), "{knob}");
     }
+    // A KV head of prefill has a cube, and nothing passes between cubes or SIPs.
+    assert!(wall("prefill", [2, 1, 1, 1]) < wall("prefill", [1; 4]));
+    assert_eq!(wall("prefill", [1, 1, 2, 2]), wall("prefill", [1; 4]));
     let facts = first["facts"].as_object().unwrap();
     for name in ["sensitivity to gemm", "sensitivity to sip", "front 1", "balanced (least latency x area)"] {
         let told = facts.iter().find(|(fact, _)| fact.starts_with(name)).map(|(_, text)| text.as_str().unwrap());
@@ -235,5 +257,5 @@ fn a_search_of_machines_resumes_and_tells_sensitivities_front_and_balance() {
     assert!(again["facts"]["event hash"].as_str().unwrap().ends_with("over 0 computed rows"), "{again}");
     assert_eq!((&again["rows"], again["facts"].get("front 1")), (&first["rows"], facts.get("front 1")));
     let other = json(&format!("{args} --area gemm=0.5"));
-    assert_ne!(other["rows"][31]["area"], rows[31]["area"], "rows of other shares are not these rows");
+    assert_ne!(other["rows"][47]["area"], rows[47]["area"], "rows of other shares are not these rows");
 }

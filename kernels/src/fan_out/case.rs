@@ -2,7 +2,7 @@
 
 use super::{Branches, Plan, Policy, Problem, launch, placements, reference};
 use crate::attention::case::{Planned, Shapes, Tensors, case};
-use crate::attention::params;
+use crate::attention::{Tier, params};
 use crate::to_f64;
 use ndarray::ArrayD;
 use tilewright::diag::Diagnostics;
@@ -21,6 +21,7 @@ const PARAMS: &[Param] = &[
         "stationary",
         "rows go to keys and values, or these to rows",
     ),
+    params::TIER,
     Param::integer("agents", 0..=1 << 20, "8", "agents that share the prefix"),
     Param::integer("t-q", 0..=1 << 20, "1", "query tokens of an agent, the last of its suffix"),
     Param::integer("suffix", 0..=1 << 20, "64", "tokens of an agent that are its own"),
@@ -46,6 +47,8 @@ pub const FAN_OUT: KernelDef = KernelDef {
         "policy=stationary,acc=f32,agents=3,t-q=2,suffix=5,s-kv=1000,cubes=7,h-q=3,d-head=64,tile=32",
         "policy=distributed,elem=bf16,acc=f32,agents=6,t-q=3,suffix=7,s-kv=700,cubes=3,pes=4,h-q=2,tile=64",
         "policy=stationary,acc=f32,agents=2,suffix=9,s-kv=900,sips=2,cubes=3,h-q=4,d-head=64",
+        "policy=stationary,tier=composite,acc=f32,agents=2,suffix=70,s-kv=1000,cubes=3,h-q=3,d-head=64,tile=32",
+        "policy=distributed,tier=composite-fused,acc=f32,agents=4,t-q=2,suffix=9,s-kv=700,cubes=2,h-q=3,d-head=64,tile=64",
     ],
     case: case::<Plan, 2>,
 };
@@ -60,6 +63,7 @@ impl Planned<2> for Plan {
         };
         let problem = Problem {
             policy: s.pick("policy", &POLICIES)?,
+            tier: s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?,
             branches,
             d_head: s.integer("d-head")?,
             prefix: s.integer("s-kv")?,
@@ -88,6 +92,7 @@ impl Planned<2> for Plan {
     fn facts(&self) -> Vec<(String, String)> {
         let share = self.share;
         vec![
+            ("tier".to_string(), share.tier.name().to_string()),
             ("rows".to_string(), format!("{} a PE, of {}", share.rows, share.branches.rows())),
             ("share".to_string(), format!("{} tokens a PE, {} at a time", share.prefix_share(), share.tile)),
         ]

@@ -1,7 +1,7 @@
 //! The launch contract of the fan-out kernel: what it refuses, and the tile that fits into scratch.
 
 use super::{Branches, Policy, Share};
-use crate::attention::{Group, MAX_CUBES, MAX_SIPS, PES_PER_CUBE};
+use crate::attention::{Group, MAX_CUBES, MAX_SIPS, PES_PER_CUBE, Tier};
 use crate::contract::{Clause, refuse, scratch, size};
 use crate::long_decode::Split;
 use tilewright::diag::Diagnostics;
@@ -11,6 +11,7 @@ use tilewright::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub policy: Policy,
+    pub tier: Tier,
     pub branches: Branches,
     pub d_head: usize,
     /// Tokens that all agents share.
@@ -40,7 +41,7 @@ impl Problem {
     /// All broken clauses that can be judged, each with its code and what to choose instead.
     pub fn check(&self, elem: ElemType, acc: ElemType, scratch_bytes: u64) -> Result<Plan, Diagnostics> {
         let mut errors = Diagnostics::default();
-        let Problem { policy, branches: b, d_head, prefix, sips, cubes, pes, tile } = *self;
+        let Problem { policy, tier, branches: b, d_head, prefix, sips, cubes, pes, tile } = *self;
         let lengths = [
             ("agents", b.agents),
             ("T_q", b.tokens),
@@ -75,7 +76,7 @@ impl Problem {
         };
         scratch(&format!("{rows} query rows with tiles of {tile} tokens"), need(tile), scratch_bytes, next)?;
         let (prefix, suffix) = (split(prefix), split(b.agents * b.suffix));
-        Ok(Plan { share: Share { policy, branches: b, prefix, suffix, rows, d_head, tile } })
+        Ok(Plan { share: Share { policy, tier, branches: b, prefix, suffix, rows, d_head, tile } })
     }
     /// Errors for rows that do not go over the cubes, or see no place of their own.
     fn branches(&self) -> Diagnostics {

@@ -11,7 +11,7 @@
 mod case;
 mod contract;
 
-use crate::attention::{Group, Partial, chain_reduce, reduce_cubes};
+use crate::attention::{Group, Partial, Tier, attend, chain_reduce, reduce_cubes, scores};
 use crate::long_decode::Split;
 use crate::open;
 use ndarray::{Array2, ArrayView2, Axis as Dim, concatenate, s};
@@ -55,6 +55,7 @@ impl Branches {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Share {
     pub policy: Policy,
+    pub tier: Tier,
     pub branches: Branches,
     /// Of the prefix, and of all suffixes together, over the launch.
     pub prefix: Split,
@@ -86,21 +87,23 @@ pub fn fan_out<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
         let lengths = open([(ANY, n), (D, share.d_head)]);
         x.at(first + at, 0).limit(Axis::<0>, mine - at).load_sized_or::<D2<ANY, D>>(lengths, 0.0)
     };
-    let of_prefix = |tokens: (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
+    // Scores and values of a tile; the first one of a PE is a composite in one tier only.
+    let tier = share.tier;
+    let of_prefix = |as_composite: bool, tokens: (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
         let (k, v) = (load(k, tokens, at, n), load(v, tokens, at, n));
-        let mut s: Tile<A, D2<M, ANY>> = dot(q, k.trans());
+        let mut s: Tile<A, D2<M, ANY>> = scores(as_composite, q, k);
         if tokens.1 < at + n {
             let token = iota_sized::<i32, D2<M, ANY>>(Axis::<1>, open([(M, share.rows), (ANY, n)]));
             s = select(token < tokens.1 - at, s, A::LOWEST);
         }
-        Partial::<A, M, D>::of_tile(s, v)
+        (s, v)
     };
     let of_suffixes = |tokens: (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
         let (k, v) = (load(own_k, tokens, at, n), load(own_v, tokens, at, n));
-        let s: Tile<A, D2<M, ANY>> = dot(q, k.trans());
+        let s: Tile<A, D2<M, ANY>> = scores(tier != Tier::Plain, q, k);
         let (from, to) = seers(share.branches, tokens, at, n);
         let row = iota_sized::<i32, D2<M, ANY>>(Axis::<0>, open([(M, share.rows), (ANY, n)])) + row;
-        Partial::<A, M, D>::of_tile(select((row >= from.row()) & (row < to.row()), s, A::LOWEST), v)
+        (select((row >= from.row()) & (row < to.row()), s, A::LOWEST), v)
     };
 
     let prefix = match share.policy {
@@ -110,22 +113,27 @@ pub fn fan_out<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
     };
     let of_pe = share.prefix_share();
     let n = share.tile.min(of_pe);
-    let mut part = of_prefix(prefix, scalar(0), n);
+    let (s, v) = of_prefix(tier == Tier::Composite, prefix, scalar(0), n);
+    let mut part = Partial::<A, M, D>::of_tile(s, v);
     if of_pe / n > 1 {
         for t in 1..of_pe / n {
-            part = part.merge(of_prefix(prefix, t * n, n));
+            let (s, v) = of_prefix(tier != Tier::Plain, prefix, t * n, n);
+            part = attend(tier, part, s, v);
         }
     }
     if of_pe % n > 0 {
-        part = part.merge(of_prefix(prefix, scalar(of_pe / n * n), of_pe % n));
+        let (s, v) = of_prefix(tier != Tier::Plain, prefix, scalar(of_pe / n * n), of_pe % n);
+        part = attend(tier, part, s, v);
     }
     let (suffixes, of_pe) = (share.suffix.mine(), share.suffix.share());
     let n = share.tile.min(of_pe);
     for t in 0..of_pe / n {
-        part = part.merge(of_suffixes(suffixes, t * n, n));
+        let (s, v) = of_suffixes(suffixes, t * n, n);
+        part = attend(tier, part, s, v);
     }
     if of_pe % n > 0 {
-        part = part.merge(of_suffixes(suffixes, scalar(of_pe / n * n), of_pe % n));
+        let (s, v) = of_suffixes(suffixes, scalar(of_pe / n * n), of_pe % n);
+        part = attend(tier, part, s, v);
     }
 
     let in_cube = chain_reduce(Group { pes: share.prefix.pes }, part);

@@ -21,6 +21,7 @@ const PARAMS: &[Param] = &[
     Param::integer("t-q", 0..=1 << 20, "8", "query tokens"),
     params::H_Q,
     params::H_KV,
+    Param::integer("sips", 0..=1 << 20, "1", "SIPs over which KV heads go, each with as many cubes"),
     params::D_HEAD,
     params::TILE,
     params::ELEM,
@@ -45,6 +46,7 @@ pub const GQA_PREFILL: KernelDef = KernelDef {
         "mode=A2,causal=yes,tier=composite-fused,elem=f16,acc=f32,tile=64,s-kv=200,t-q=37,h-q=24,h-kv=8",
         "mode=A4,causal=yes,tier=composite,elem=bf16,acc=f32,tile=64,s-kv=40,t-q=40,h-q=8,h-kv=8,d-head=128",
         "mode=A1,elem=f16,acc=f32,tile=64,s-kv=65,t-q=1,h-q=24,h-kv=8,d-head=256",
+        "mode=A2,causal=yes,elem=f16,acc=f32,tile=64,s-kv=90,t-q=20,h-q=24,h-kv=8,sips=2",
     ],
     case: case::<Prefill, 3>,
 };
@@ -54,6 +56,7 @@ fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
     let tile = Some(s.integer("tile")?).filter(|n| *n != 0).unwrap_or(*TILE.on(limits).1);
     Ok(Problem {
         heads: Heads { h_q: s.integer("h-q")?, h_kv: s.integer("h-kv")?, kv_per_cube: mode.kv_per_cube(), cubes: None },
+        sips: s.integer("sips")?,
         d_head: s.integer("d-head")?,
         t_q: s.integer("t-q")?,
         s_kv: s.integer("s-kv")?,

@@ -1,7 +1,7 @@
 //! The launch contract of the prefill kernel: what it refuses, with a code and what to choose instead.
 
 use super::Sizes;
-use crate::attention::{Group, Heads};
+use crate::attention::{Group, Heads, MAX_SIPS};
 use crate::contract::{Clause, refuse, scratch, size};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
@@ -10,6 +10,8 @@ use tilewright::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub heads: Heads,
+    /// SIPs that share the KV heads out among them.
+    pub sips: usize,
     pub d_head: usize,
     /// Query tokens.
     pub t_q: usize,
@@ -25,6 +27,8 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub group: Group,
+    pub sips: usize,
+    /// Of each SIP.
     pub cubes: usize,
     pub sizes: Sizes,
 }
@@ -36,7 +40,7 @@ impl Problem {
     /// All broken clauses that can be judged, each with its code and what to choose instead.
     pub fn check(&self, elem: ElemType, acc: ElemType, scratch_bytes: u64) -> Result<Plan, Diagnostics> {
         let mut errors = Diagnostics::default();
-        let Problem { heads, d_head, t_q, s_kv, tile, causal } = *self;
+        let Problem { heads, sips, d_head, t_q, s_kv, tile, causal } = *self;
         let lengths = [("h_q", heads.h_q), ("h_kv", heads.h_kv), ("d_head", d_head), ("T_q", t_q), ("S_kv", s_kv)];
         let lengths = lengths.into_iter().chain([("tile", tile)]);
         errors.0.extend(lengths.filter_map(|(what, n)| size(what, n)));
@@ -45,7 +49,12 @@ impl Problem {
         let mut errors = Diagnostics::default();
         let Some(group) = group else { return Err(errors) };
 
-        let (per_head, cubes) = heads.divided(&mut errors);
+        let (per_head, all_cubes) = heads.divided(&mut errors);
+        if !(1..=MAX_SIPS).contains(&sips) || !all_cubes.is_multiple_of(sips) {
+            let message = format!("{all_cubes} cubes of KV heads do not go over {sips} SIPs");
+            let fits = (1..=MAX_SIPS.min(sips)).rev().find(|n| all_cubes.is_multiple_of(*n)).unwrap_or(1);
+            errors.push(refuse(Clause::Cubes, message, format!("use `--sips {fits}`")));
+        }
         if causal && s_kv < t_q {
             let message = format!("{t_q} query tokens, but a context of {s_kv}: the first would see none");
             errors.push(refuse(Clause::CausalRows, message, format!("use `--t-q {s_kv}`, or `--causal no`")));
@@ -60,7 +69,7 @@ impl Problem {
         let what = format!("{rows} query rows with tiles of {tile} tokens");
         errors.0.extend(scratch(&what, need(tile), scratch_bytes, next).err());
         errors.finish()?;
-        Ok(Plan { group, cubes, sizes: Sizes { rows, tile, d_head, heads: per_head } })
+        Ok(Plan { group, sips, cubes: all_cubes / sips, sizes: Sizes { rows, tile, d_head, heads: per_head } })
     }
 }
 

@@ -111,7 +111,7 @@ pub fn reference(
 
 /// Where the published studies put the tensors: all of a head with PE 0 of its cube.
 pub fn placement(plan: &Plan) -> Placement {
-    Placement::over_cubes(0, plan.cubes)
+    Placement::over_cubes(0, plan.sips * plan.cubes)
 }
 
 /// The launch of a plan on these tensors (q, k, v, o as the module says).
@@ -123,5 +123,5 @@ pub fn launch<'a, T: Float + DotInto<A>, A: Float>(
     o: &'a mut Tensor<T, 3>,
 ) -> Launch<'a> {
     gqa_prefill::<T, A, ANY, ANY, ANY>(q, k, v, o, plan.group, tier, plan.sizes, causal)
-        .grid(Grid::cubes(plan.cubes).pes(PES_PER_CUBE))
+        .grid(Grid::cubes(plan.cubes).pes(PES_PER_CUBE).sips(plan.sips))
 }
