@@ -87,6 +87,10 @@ fn a_parcel_is_waited_for_once_and_sent_four_words_at_a_time_by_who_holds_it() {
     let tir = scattered(8, 128, ElemType::I32);
     let made = compile_for(&ready(&tir, how(8, 128, 3), &mut args), Target::Sm90a).unwrap_or_else(|e| panic!("{e}"));
     let lines = |word: &str| made.printed.text.lines().filter(|line| line.contains(word)).count();
+    // Lanes meet between making mbarriers and arming them: `ptxas` lets the warp make them.
+    let text = &made.printed.text;
+    let (init, arm) = (text.rfind("mbarrier.init"), text.find("expect_tx"));
+    assert!(text[init.unwrap_or(0)..arm.unwrap_or(0)].contains("bar.warp.sync"), "{text}");
     // Of each of 8 owners: a slot, armed at the start; a wait, and another one where it takes long.
     let waits = ["mbarrier.init", "expect_tx", "try_wait"].map(lines);
     // Once for all owners, as each thread sends its own row: a sum, and 8 elements of each of 16 threads.

@@ -103,18 +103,26 @@ impl Lower<'_> {
         for at in (0..near.barriers).step_by(MBARRIER as usize) {
             self.body.emit(PtxOp::Cluster(Cluster::Init { at: Addr::reg(near.own, i64::from(at)) }));
         }
-        // What is known to come is waited for from the beginning.
-        for (b, full) in near.plan.boxes.iter().zip(&near.fulls) {
-            for slot in 0..b.slots {
-                if let Some(bytes) = b.known {
-                    let at = Addr::reg(near.own, i64::from(full + MBARRIER * slot));
-                    self.body.emit(PtxOp::Cluster(Cluster::Expect { at, bytes }));
-                }
-            }
-        }
         self.body.emit(PtxOp::Cluster(Cluster::InitFence));
         self.body.emit(PtxOp::Label(skip));
         self.body.emit(PtxOp::Cluster(Cluster::Arrive { release: false }));
+        self.arm(near);
+    }
+    /// What is known to come is waited for from the beginning. `ptxas` makes predicates of the short branch above, and then an
+    /// mbarrier is made for the warp, not by a lane of it: lanes meet before one of them arms it.
+    fn arm(&mut self, near: &Near) {
+        let known = near.plan.boxes.iter().zip(&near.fulls).filter_map(|(b, full)| Some((b.known?, b.slots, full)));
+        let arms = known.flat_map(|(bytes, slots, full)| (0..slots).map(move |slot| (full + MBARRIER * slot, bytes)));
+        let arms: Vec<(u32, u32)> = arms.collect();
+        if arms.is_empty() {
+            return;
+        }
+        self.body.emit(PtxOp::WarpSync);
+        let skip = self.unless_first_thread();
+        for (at, bytes) in arms {
+            self.body.emit(PtxOp::Cluster(Cluster::Expect { at: Addr::reg(near.own, i64::from(at)), bytes }));
+        }
+        self.body.emit(PtxOp::Label(skip));
     }
     /// Finds the other ends.
     fn link_near(&mut self, near: &mut Near) {
