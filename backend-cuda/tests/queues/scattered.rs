@@ -81,6 +81,40 @@ fn rows_go_to_their_owners_with_their_sums_as_one_parcel() {
 }
 
 #[test]
+fn rows_that_nobody_owns_stay() {
+    let view = |dims: &[usize]| Value::Tensor(some(ElemType::I32, dims));
+    let taller = [("tile<128x4x", "tile<128x8x"), ("tile<4x128x", "tile<8x128x"), ("tile<4xi32>", "tile<8xi32>")];
+    let tir = taller.iter().fold(scattered(4, 128, ElemType::I32), |tir, (from, to)| tir.replace(from, to));
+    for threads in [32, 64, 128, 256] {
+        same(&tir, how(4, threads, 3), &[view(&[2 * 4 * 128, 8]), view(&[8, 128]), view(&[8])]);
+    }
+}
+
+#[test]
+fn two_rows_go_to_one_owner() {
+    let view = |dims: &[usize]| Value::Tensor(some(ElemType::I32, dims));
+    let two = [
+        ("tile<1x128x", "tile<2x128x"),
+        ("tile<128x4x", "tile<128x8x"),
+        ("tile<4x128x", "tile<8x128x"),
+        ("tile<4xi32>", "tile<8xi32>"),
+        ("  store %y[%id", "  %at = mul %id, 2 : i32\n  store %y[%at"),
+    ];
+    let tir = two.iter().fold(scattered(4, 128, ElemType::I32), |tir, (from, to)| tir.replace(from, to));
+    for threads in [32, 128] {
+        same(&tir, how(4, threads, 3), &[view(&[2 * 4 * 128, 8]), view(&[16, 128]), view(&[8])]);
+    }
+}
+
+#[test]
+fn rows_sent_in_some_other_way_are_received_one_by_one() {
+    let view = |dims: &[usize]| Value::Tensor(some(ElemType::I32, dims));
+    let tir = scattered(4, 128, ElemType::I32).replace("    %b", "    assert %me, \"so\"\n    %b");
+    let tir = tir.replace("assert %me", "assert %some").replace("  %raw", "  %some = cmp ge %me, 0:i32 : i1\n  %raw");
+    same(&tir, how(4, 64, 3), &[view(&[2 * 4 * 128, 4]), view(&[8, 128]), view(&[8])]);
+}
+
+#[test]
 fn a_parcel_is_waited_for_once_and_sent_four_words_at_a_time_by_who_holds_it() {
     let view = |dims: &[usize]| Value::Tensor(some(ElemType::I32, dims));
     let mut args = [view(&[2 * 8 * 128, 8]), view(&[16, 128]), view(&[16])];

@@ -40,8 +40,8 @@ impl Scatter {
         let of = |pred: Pred| -> Vec<Branch> { ops.iter().filter_map(|op| branch(m, *op, pes, pred)).collect() };
         let (sends, recvs) = (of(Pred::Ne), of(Pred::Eq));
         let each_once = |all: &[Branch]| all.iter().map(|branch| branch.peer).eq(0..pes);
-        let alike = sends.iter().chain(&recvs).all(|branch| branch.tiles == sends[0].tiles);
-        (each_once(&sends) && each_once(&recvs) && alike).then_some(())?;
+        (each_once(&sends) && each_once(&recvs)).then_some(())?;
+        sends.iter().chain(&recvs).all(|branch| branch.tiles == sends[0].tiles).then_some(())?;
         // All are sent before the first one is taken, and nothing else is sent between.
         let at = |op: OpId| ops.iter().position(|other| *other == op);
         let (first, last) = (at(sends[0].op)?, at(recvs.last()?.op)?);
@@ -158,7 +158,9 @@ impl Lower<'_> {
         let layout = self.layout(tile)?;
         let row = self.thread_coord(&layout, 0);
         let rows = self.cluster.unwrap_or(1);
-        let past = (!rows.is_power_of_two()).then(|| self.body.label());
+        // Rows of the tile that no program owns, and what fills the tile to a power of two, go nowhere.
+        let last = layout.thread_bases().iter().fold(0, |last, basis| last | basis[0]);
+        let past = (u64::from(last) >= u64::from(rows)).then(|| self.body.label());
         if let Some(past) = past {
             let none = self.body.setp(Cmp::Ge, Ty::U32, row, Src::Imm(u64::from(rows)));
             self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: past, uniform: false });
