@@ -26,6 +26,8 @@ const GPU_SHORT_HEAD: usize = 64;
 /// Threads of a program on a GPU: a row's scores, weights and sums stay in one warp; of f32, which the threads multiply, twice
 /// as many.
 pub const GPU_THREADS: u32 = 128;
+/// Steps whose k and v are on their way at once on a GPU.
+pub const STAGES: usize = 2;
 /// Rows of q in f32 on a GPU: with 64, 255 registers a thread were not enough for ragged ones.
 const GPU_F32_ROWS: usize = 32;
 
@@ -38,6 +40,7 @@ pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize
     scale: Scalar<f32>,
     #[comptime] causal: bool,
     #[comptime] d_head: usize,
+    #[comptime] stages: usize,
 ) {
     let (heads, rows, tokens) = (q.len(Axis::<0>), q.len(Axis::<1>), k.len(Axis::<1>));
     let (group, blocks) = (heads / k.len(Axis::<0>), (rows + (BM - 1)) / BM);
@@ -69,10 +72,10 @@ pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize
         };
         let mut part = Partial { m: full(f32::LOWEST), l: zeros(), o: zeros_sized(&len) };
         let whole = maximum(fewest, 0) / BN * BN; // up to here every row sees every token
-        for t in (0..whole).step_by(BN).stages(2) {
+        for t in (0..whole).step_by(BN).stages(stages) {
             part = step(part, scores(t, false), tile(v, t, false), c);
         }
-        for t in (whole..most).step_by(BN).stages(if causal { 2 } else { 1 }) {
+        for t in (whole..most).step_by(BN).stages(if causal { stages } else { 1 }) {
             part = step(part, scores(t, true), tile(v, t, true), c);
         }
         let share = select(part.m > f32::LOWEST, 1.0 / part.l, 0.0);
@@ -135,6 +138,7 @@ pub const FUSED_ATTENTION: KernelDef = KernelDef {
         Param::integer("d-head", 1..=1 << 20, "64", "length of a head vector"),
         Param::one_of("causal", &["yes", "no"], "no", "whether a query token sees only the tokens up to its own"),
         Param::one_of("elem", &["f16", "bf16", "f32"], "f16", "element type"),
+        Param::integer("stages", 0..=64, "0", "steps on their way at once on a GPU (0: the target's configuration)"),
     ],
     instances: &[
         "causal=no,elem=f16",
@@ -146,6 +150,9 @@ pub const FUSED_ATTENTION: KernelDef = KernelDef {
         "causal=no,elem=f16,t-q=1,s-kv=1,d-head=1",
         "causal=yes,elem=f16,t-q=65,s-kv=97,d-head=40",
         "causal=yes,elem=f32,t-q=70,s-kv=3,d-head=63",
+        "causal=yes,elem=f16,t-q=65,s-kv=400,stages=1",
+        "causal=no,elem=bf16,s-kv=400,stages=3",
+        "causal=yes,elem=f16,s-kv=400,d-head=128,stages=4",
     ],
     case: |s, inputs, limits| {
         let case = s.pick::<MakeCase>(
@@ -168,6 +175,7 @@ struct AttentionCase<T> {
     v: Tensor<T, 3>,
     o: Tensor<T, 3>,
     causal: bool,
+    stages: usize,
     target: Target,
 }
 
@@ -209,6 +217,7 @@ impl<T: Float + DotInto<f32>> AttentionCase<T> {
             v: inputs.uniform("v", tokens, -1.0..1.0),
             o: inputs.output(queries),
             causal: s.pick("causal", &[("yes", true), ("no", false)])?,
+            stages: Some(s.integer("stages")?).filter(|n| *n != 0).unwrap_or(STAGES),
             target: limits.target,
         }))
     }
@@ -231,7 +240,9 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
         let (q, k, v, o) = (&self.q, &self.k, &self.v, &mut self.o);
         let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
         Ok(match self.target {
-            Target::Sim | Target::Reference => kernel(q, k, v, o, scale, self.causal, d).grid(Grid::cubes(1).pes(8)),
+            Target::Sim | Target::Reference => {
+                kernel(q, k, v, o, scale, self.causal, d, self.stages).grid(Grid::cubes(1).pes(8))
+            }
             Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => {
                 let kernel = match block {
                     GPU_TALL => fused_attention::<T, { GPU_TALL[0] }, { GPU_TALL[1] }, ANY>,
@@ -239,12 +250,12 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
                     _ => kernel,
                 };
                 let grid = Grid::cubes(heads * rows.div_ceil(block[0]));
-                kernel(q, k, v, o, scale, self.causal, d).grid(grid).threads(GPU_THREADS)
+                kernel(q, k, v, o, scale, self.causal, d, self.stages).grid(grid).threads(GPU_THREADS)
             }
             Target::Cuda | Target::PtxEmu => {
                 let kernel = fused_attention::<T, GPU_F32_ROWS, { BLOCK[1] }, ANY>;
                 let grid = Grid::cubes(heads * rows.div_ceil(block[0]));
-                kernel(q, k, v, o, scale, self.causal, d).grid(grid).threads(2 * GPU_THREADS)
+                kernel(q, k, v, o, scale, self.causal, d, self.stages).grid(grid).threads(2 * GPU_THREADS)
             }
         })
     }
@@ -271,6 +282,9 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
     }
     fn facts(&self) -> Vec<(String, String)> {
         let [rows, tokens] = self.block();
-        vec![("configuration".to_string(), format!("{rows} query rows, {tokens} tokens a step"))]
+        vec![(
+            "configuration".to_string(),
+            format!("{rows} query rows, {tokens} tokens a step, {} stages", self.stages),
+        )]
     }
 }

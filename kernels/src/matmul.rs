@@ -20,8 +20,9 @@ pub const GPU_BLOCK: [usize; 3] = [128, 128, 64];
 pub const GPU_WIDE_BLOCK: [usize; 3] = [64, 64, 32];
 pub const GPU_F64_BLOCK: [usize; 3] = [64, 64, 16];
 
-/// Steps along k that are on their way at once. Four leave an SM room for one program only: 388 us instead of 337 (4096^3, f16).
-const STAGES: usize = 3;
+/// Steps along k that are on their way at once on a GPU. Four leave an SM room for one program only: 388 us instead of 337
+/// (4096^3, f16).
+pub const STAGES: usize = 3;
 
 /// The block of `a . b` whose upper left element is at `row`, `col`; what lies past an edge reads as zero.
 #[device]
@@ -30,9 +31,10 @@ pub fn product_block<T: DotInto<A>, A: Num, const BM: usize, const BN: usize, co
     b: View<T, 2>,
     row: Scalar<i32>,
     col: Scalar<i32>,
+    stages: usize,
 ) -> Tile<A, D2<BM, BN>> {
     let mut acc = zeros::<A, D2<BM, BN>>();
-    for k in (0..a.len(Axis::<1>)).step_by(BK).stages(STAGES) {
+    for k in (0..a.len(Axis::<1>)).step_by(BK).stages(stages) {
         let x = a.at(row, k).load_or::<D2<BM, BK>>(zero::<T>());
         let y = b.at(k, col).load_or::<D2<BK, BN>>(zero::<T>());
         acc = dot_acc(x, y, acc);
@@ -60,13 +62,14 @@ pub fn matmul<T: Float + DotInto<A>, A: Float, const BM: usize, const BN: usize,
     b: View<T, 2>,
     c: ViewMut<T, 2>,
     #[comptime] band: usize,
+    #[comptime] stages: usize,
 ) {
     let rows = (a.len(Axis::<0>) + (BM - 1)) / BM;
     let cols = (b.len(Axis::<1>) + (BN - 1)) / BN;
     for i in (program_id()..rows * cols).step_by(num_programs()) {
         let (row, col) = in_bands(i, rows, cols, band);
         let (row, col) = (row * BM, col * BN);
-        let product = product_block::<T, A, BM, BN, BK>(a, b, row, col);
+        let product = product_block::<T, A, BM, BN, BK>(a, b, row, col, stages);
         c.at(row, col).store_inside(product.cast::<T>());
     }
 }
@@ -91,6 +94,12 @@ pub const MATMUL: KernelDef = KernelDef {
             "0",
             "rows of blocks that are worked through together (0: as the target is)",
         ),
+        Param::integer(
+            "stages",
+            0..=64,
+            "0",
+            "steps along k on their way at once on a GPU (0: the target's configuration)",
+        ),
     ],
     instances: &[
         "elem=f16",
@@ -100,6 +109,9 @@ pub const MATMUL: KernelDef = KernelDef {
         "elem=f16,m=1,n=1,k=1",
         "elem=f32,m=65,n=100,k=33",
         "elem=f16,m=650,n=150,k=33,band=4",
+        "elem=f16,m=129,n=70,k=700,stages=1",
+        "elem=bf16,m=129,n=70,k=700,stages=2",
+        "elem=f16,m=129,n=70,k=700,stages=4",
     ],
     case: |s, inputs, limits| {
         let case = s.pick::<MakeCase>(
@@ -157,6 +169,7 @@ struct MatmulCase<T, A> {
     c: Tensor<T, 2>,
     target: Target,
     band: usize,
+    stages: usize,
     acc: PhantomData<A>,
 }
 
@@ -173,6 +186,7 @@ impl<T: Float + DotInto<A>, A: Float> MatmulCase<T, A> {
             c: inputs.output([m, n]),
             target: limits.target,
             band: Some(s.integer("band")?).filter(|n| *n != 0).unwrap_or(band(limits.target, n.div_ceil(columns))),
+            stages: Some(s.integer("stages")?).filter(|n| *n != 0).unwrap_or(STAGES),
             acc: PhantomData,
         }))
     }
@@ -188,7 +202,7 @@ impl<T: Float + DotInto<A>, A: Float> Case for MatmulCase<T, A> {
             _ => matmul::<T, A, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>,
         };
         let dims = self.c.dims();
-        let launch = kernel(&self.a, &self.b, &mut self.c, self.band);
+        let launch = kernel(&self.a, &self.b, &mut self.c, self.band, self.stages);
         Ok(over_blocks(launch, self.target, dims, block))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
@@ -203,6 +217,9 @@ impl<T: Float + DotInto<A>, A: Float> Case for MatmulCase<T, A> {
     fn facts(&self) -> Vec<(String, String)> {
         let [rows, columns, depth] = block(self.target, T::ELEM.bytes());
         let bands = if self.band == 1 { String::new() } else { format!(", in bands of {} rows of blocks", self.band) };
-        vec![("configuration".to_string(), format!("{rows} x {columns} x {depth} a step{bands}"))]
+        vec![(
+            "configuration".to_string(),
+            format!("{rows} x {columns} x {depth} a step, {} stages{bands}", self.stages),
+        )]
     }
 }

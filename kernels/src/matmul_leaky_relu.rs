@@ -4,7 +4,7 @@
 //! Contract: the slope is a finite f32.  Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table.
 
 use crate::contract::number;
-use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, block, over_blocks, product_block};
+use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, STAGES, block, over_blocks, product_block};
 use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
@@ -27,7 +27,7 @@ pub fn matmul_leaky_relu<T: Float + DotInto<f32>, const BM: usize, const BN: usi
     let blocks = (a.len(Axis::<0>) + (BM - 1)) / BM * columns;
     for block in (program_id()..blocks).step_by(num_programs()) {
         let (row, col) = (block / columns * BM, block % columns * BN);
-        let product = product_block::<T, f32, BM, BN, BK>(a, b, row, col);
+        let product = product_block::<T, f32, BM, BN, BK>(a, b, row, col, STAGES);
         c.at(row, col).store_inside(leaky_relu(product, slope).cast::<T>());
     }
 }

@@ -5,7 +5,9 @@
 //! Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table; integers exact.
 
 use crate::config::Configs;
-use crate::matmul::{BLOCK, GPU_BLOCK, GPU_F64_BLOCK, GPU_WIDE_BLOCK, block, gpu_threads, in_bands, product_block};
+use crate::matmul::{
+    BLOCK, GPU_BLOCK, GPU_F64_BLOCK, GPU_WIDE_BLOCK, STAGES, block, gpu_threads, in_bands, product_block,
+};
 use crate::to_f64;
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
@@ -28,7 +30,7 @@ pub fn persistent_matmul<T: DotInto<A>, A: Num, const BM: usize, const BN: usize
     let cols = (b.len(Axis::<1>) + (BN - 1)) / BN;
     for i in (program_id()..rows * cols).step_by(num_programs()) {
         let (row, col) = in_bands(i, rows, cols, BAND);
-        let product = product_block::<T, A, BM, BN, BK>(a, b, row * BM, col * BN);
+        let product = product_block::<T, A, BM, BN, BK>(a, b, row * BM, col * BN, STAGES);
         c.at(row * BM, col * BN).store_inside(product);
     }
 }

@@ -86,6 +86,9 @@ pub const GQA_DECODE: KernelDef = KernelDef {
         "mode=A4,t-q=3,causal=yes,tier=composite-fused,tile=64,s-kv=65,elem=f16,acc=f32,h-q=40",
         "mode=B,t-q=2,causal=yes,batch=2,tier=composite,tile=32,s-kv=64,elem=f16,acc=f16",
         "mode=A1,batch=4,reduce=scatter,deal=turns,tile=32,s-kv=300,elem=f16,acc=f32",
+        "mode=A1,stages=1,tile=32,s-kv=3000,elem=f16,acc=f32",
+        "mode=A2,stages=3,tile=32,s-kv=3000,elem=bf16,acc=f32",
+        "mode=B,stages=4,tile=32,s-kv=700,elem=f16,acc=f32",
     ],
     case,
 };
