@@ -1,7 +1,8 @@
 //! Comptime configurations: what a kernel is specialised to where it will run. A flag overrides; every result says which one it was.
 
+use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Arch, Limits, Target};
+use tilewright::registry::{Arch, Limits, Settings, Target};
 
 /// One configuration per kind of machine.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,21 @@ impl<C> Configs<C> {
             Some(Arch::Sm90a) => ("sm_90a", &self.sm_90a),
         }
     }
+}
+
+/// An integer parameter whose 0 leaves the choice to the configuration: `None`.
+pub fn chosen(s: &Settings, name: &str) -> Result<Option<usize>, Diagnostics> {
+    Ok(Some(s.integer(name)?).filter(|n| *n != 0))
+}
+
+/// A parameter whose `auto` leaves the choice to the configuration: `None`.
+pub fn picked<T: Copy>(
+    s: &Settings,
+    name: &str,
+    options: impl IntoIterator<Item = (&'static str, T)>,
+) -> Result<Option<T>, Diagnostics> {
+    let options = options.into_iter().map(|(name, value)| (name, Some(value)));
+    s.pick(name, &[("auto", None)].into_iter().chain(options).collect::<Vec<_>>())
 }
 
 /// How the work of a kernel without messages is shared out on a GPU.

@@ -6,6 +6,7 @@
 //! Work: `4 h_q T S D` flops, half of it when causal and T = S; bound by compute.  Tolerance: row `attention` of the one table.
 
 use crate::attention::Partial;
+use crate::config;
 use crate::contract::{Clause, refuse, scratch};
 use crate::{of_head, open, to_f64, widened};
 use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, ArrayView3, Axis as Dim, Ix1, s};
@@ -217,7 +218,7 @@ impl<T: Float + DotInto<f32>> AttentionCase<T> {
             v: inputs.uniform("v", tokens, -1.0..1.0),
             o: inputs.output(queries),
             causal: s.pick("causal", &[("yes", true), ("no", false)])?,
-            stages: Some(s.integer("stages")?).filter(|n| *n != 0).unwrap_or(STAGES),
+            stages: config::chosen(s, "stages")?.unwrap_or(STAGES),
             target: limits.target,
         }))
     }

@@ -2,7 +2,7 @@
 //! a: `M x K`, b: `K x N`, c: `M x N`, of f16, bf16, f32 or f64; any M, N, K: what lies past an edge reads as zero and is not written.
 //! Accumulates in f32, or f64.  Work: 2 M N K flops; bound by compute once tiles are large.  Tolerance: row `matmul` of the one table.
 
-use crate::{of_rows, to_f64};
+use crate::{config, of_rows, to_f64};
 use ndarray::{Array2, ArrayView2};
 use std::marker::PhantomData;
 use tilewright::diag::Diagnostics;
@@ -185,8 +185,8 @@ impl<T: Float + DotInto<A>, A: Float> MatmulCase<T, A> {
             b,
             c: inputs.output([m, n]),
             target: limits.target,
-            band: Some(s.integer("band")?).filter(|n| *n != 0).unwrap_or(band(limits.target, n.div_ceil(columns))),
-            stages: Some(s.integer("stages")?).filter(|n| *n != 0).unwrap_or(STAGES),
+            band: config::chosen(s, "band")?.unwrap_or(band(limits.target, n.div_ceil(columns))),
+            stages: config::chosen(s, "stages")?.unwrap_or(STAGES),
             acc: PhantomData,
         }))
     }

@@ -4,7 +4,7 @@
 //! Blocks are taken a few rows of blocks at a time, down before right, so that programs at work together share what they read.
 //! Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table; integers exact.
 
-use crate::config::Configs;
+use crate::config::{self, Configs};
 use crate::matmul::{
     BLOCK, GPU_BLOCK, GPU_F64_BLOCK, GPU_WIDE_BLOCK, STAGES, block, gpu_threads, in_bands, product_block,
 };
@@ -93,7 +93,7 @@ impl<T: DotInto<A>, A: Num> PersistentCase<T, A> {
         numbers: std::ops::Range<f64>,
     ) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
-        let cubes = Some(s.integer("cubes")?).filter(|n| *n != 0).unwrap_or(*CUBES.on(limits).1);
+        let cubes = config::chosen(s, "cubes")?.unwrap_or(*CUBES.on(limits).1);
         let (a, b) = (inputs.uniform("a", [m, k], numbers.clone()), inputs.uniform("b", [k, n], numbers));
         let c = inputs.output([m, n]).placed(Placement::over_cubes(0, cubes));
         Ok(Box::new(PersistentCase::<T, A> { a, b, c, cubes, target: limits.target }))

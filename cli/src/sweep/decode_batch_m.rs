@@ -9,8 +9,9 @@ use tilewright_core::diag::Diagnostics;
 use tilewright_core::elem::ElemType;
 use tilewright_harness::cli::Cell;
 use tilewright_harness::registry::Instance;
-use tilewright_kernels::attention::{Mode, Tier};
-use tilewright_kernels::gqa_decode::{CONFIGS, largest_tile};
+use tilewright_kernels::attention::{Group, Mode, PES_PER_CUBE, Tier};
+use tilewright_kernels::config::chosen;
+use tilewright_kernels::gqa_decode::{CONFIGS, Cut, largest_tile};
 use tilewright_sim::timing::Timing;
 
 pub struct DecodeBatchM;
@@ -45,9 +46,6 @@ impl Study for DecodeBatchM {
             ]
         }
     }
-    fn golden(&self, _: &Plan) -> Result<&'static str, &'static str> {
-        Err("leave out --check")
-    }
     fn contexts(&self) -> &'static [usize] {
         &[8192, 65536]
     }
@@ -71,13 +69,13 @@ impl Study for DecodeBatchM {
     fn row(&self, point: &Point, plan: &Plan, t: &Timing) -> Result<Vec<Cell>, Diagnostics> {
         let setting = |name: &str| point.instance.settings.integer(name);
         let (batch, s_kv, h_q, d_head) = (setting("batch")?, setting("s-kv")?, setting("h-q")?, setting("d-head")?);
-        let mode = plan.modes.iter().find(|mode| point.key.first() == Some(&Cell::from(mode.name())));
-        let one = match mode {
-            Some(mode) if batch > 1 => {
-                measure(&Point { instance: of(plan, *mode, s_kv, 1)?, ..point.clone() }, plan)?.wall
-            }
-            _ => t.wall,
+        let mode = point.instance.settings.pick("mode", &Mode::ALL.map(|mode| (mode.name(), mode)))?;
+        let one = match batch {
+            1 => t.wall,
+            _ => measure(&Point { instance: of(plan, mode, s_kv, 1)?, ..point.clone() }, plan)?.wall,
         };
+        let group = Group { pes: PES_PER_CUBE / mode.kv_per_cube() };
+        let cut = Cut::of(s_kv, group, longest_tile(&point.instance)?, CONFIGS.ahbm.deal);
         let pe_ns = t.wall.as_ns() * t.n_pe as f64;
         let products = plan.machine.gemm_time(ElemType::F16, (batch * h_q) as u64, 2 * s_kv as u64, d_head as u64);
         let rate_ns = plan.machine.hbm.slice_rate.0 as f64 / 1e9;
@@ -90,7 +88,7 @@ impl Study for DecodeBatchM {
         Ok(vec![
             rows.into(),
             padded.into(),
-            tile(&point.instance)?.into(),
+            cut.tile.into(),
             t.wall.as_us().into(),
             (t.wall.as_us() / batch as f64).into(),
             (one.as_us() * batch as f64 / t.wall.as_us()).into(),
@@ -124,12 +122,12 @@ fn of(plan: &Plan, mode: Mode, s_kv: usize, batch: usize) -> Result<Instance, Di
     let rows = batch * (of("h-q")? / of("h-kv")?.max(1));
     let acc = one.settings.pick("acc", &[("f16", ElemType::F16), ("f32", ElemType::F32)])?;
     let fits = largest_tile(rows, of("d-head")?, ElemType::F16, acc, plan.limits().scratch_bytes).unwrap_or_default();
-    let shorter = if (1..tile(&one)?).contains(&fits) { format!(",tile={fits}") } else { String::new() };
+    let shorter = if (1..longest_tile(&one)?).contains(&fits) { format!(",tile={fits}") } else { String::new() };
     plan.kernels.instance(&format!("{one},batch={batch}{shorter}"))
 }
 
-/// Tokens of a KV tile.
-fn tile(instance: &Instance) -> Result<usize, Diagnostics> {
+/// Tokens of a KV tile at most: of a PE that has fewer, as many as it needs.
+fn longest_tile(instance: &Instance) -> Result<usize, Diagnostics> {
     let own = (CONFIGS.ahbm.turn)(1, instance.settings.integer("d-head")?).tile;
-    Ok(Some(instance.settings.integer("tile")?).filter(|n| *n != 0).unwrap_or(own))
+    Ok(chosen(&instance.settings, "tile")?.unwrap_or(own))
 }

@@ -2,7 +2,7 @@
 
 use super::{CONFIGS, Deal, How, Plan, Problem, Rows, launch, placements, reference};
 use crate::attention::{Heads, Mode, PES_PER_CUBE, Reduce, Tier, params};
-use crate::of_head;
+use crate::{config, of_head};
 use ndarray::{Array2, Axis as Dim};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
@@ -104,35 +104,31 @@ struct Chosen {
 
 fn chosen(s: &Settings, limits: &Limits) -> Result<(Problem, Chosen), Diagnostics> {
     let (name, config) = CONFIGS.on(limits);
-    let or = |n: usize, default: usize| if n == 0 { default } else { n };
     let (h_kv, d_head) = (s.integer("h-kv")?, s.integer("d-head")?);
-    let modes = Mode::ALL.map(|m| (m.name(), Some(m)));
-    let mode = s.pick("mode", &[&[("auto", None)], modes.as_slice()].concat())?.unwrap_or((config.mode)(h_kv));
-    let reduces = Reduce::ALL.map(|r| (r.name(), Some(r)));
+    let mode = config::picked(s, "mode", Mode::ALL.map(|m| (m.name(), m)))?.unwrap_or((config.mode)(h_kv));
     let (batch, t_q, h_q) = (s.integer("batch")?, s.integer("t-q")?, s.integer("h-q")?);
     // What the contract refuses has no rows yet.
     let rows = Rows { batch, t_q, heads: h_q.checked_div(h_kv).unwrap_or(0), causal: false }.count();
     let turn = (config.turn)(rows, d_head);
-    let kv_per_cube = or(s.integer("kv-per-cube")?, mode.kv_per_cube());
+    let kv_per_cube = config::chosen(s, "kv-per-cube")?.unwrap_or(mode.kv_per_cube());
     // Sums of f16 are not what a configuration is tuned for.
     let reduce = (config.reduce)(rows, PES_PER_CUBE / kv_per_cube);
     let (tile, reduce) = s.pick("acc", &[("f16", (config.tile_f16, Reduce::Chain)), ("f32", (turn.tile, reduce))])?;
-    let reduce = s.pick("reduce", &[&[("auto", None)], reduces.as_slice()].concat())?.unwrap_or(reduce);
-    let deals = Deal::ALL.map(|d| (d.name(), Some(d)));
-    let deal = s.pick("deal", &[&[("auto", None)], deals.as_slice()].concat())?.unwrap_or(config.deal);
+    let reduce = config::picked(s, "reduce", Reduce::ALL.map(|r| (r.name(), r)))?.unwrap_or(reduce);
+    let deal = config::picked(s, "deal", Deal::ALL.map(|d| (d.name(), d)))?.unwrap_or(config.deal);
     let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
     let problem = Problem {
-        heads: Heads { h_q, h_kv, kv_per_cube, cubes: Some(s.integer("cubes")?).filter(|c| *c != 0) },
+        heads: Heads { h_q, h_kv, kv_per_cube, cubes: config::chosen(s, "cubes")? },
         d_head,
         batch,
         t_q,
         causal: s.pick("causal", &[("yes", true), ("no", false)])?,
         s_kv: s.integer("s-kv")?,
-        tile: or(s.integer("tile")?, tile),
+        tile: config::chosen(s, "tile")?.unwrap_or(tile),
         deal,
     };
     // Both element types that tensors have are as long.
-    let stages = or(s.integer("stages")?, turn.stages(problem.tile, d_head, ElemType::F16));
+    let stages = config::chosen(s, "stages")?.unwrap_or(turn.stages(problem.tile, d_head, ElemType::F16));
     Ok((problem, Chosen { how: How { tier, reduce, stages }, threads: turn.threads, config: name }))
 }
 

@@ -3,7 +3,7 @@
 use super::{Plan, Problem, launch, placement, reference};
 use crate::attention::case::{Planned, Shapes, Tensors, case};
 use crate::attention::{Heads, Mode, Tier, params};
-use crate::config::Configs;
+use crate::config::{self, Configs};
 use crate::of_head;
 use ndarray::{Array3, ArrayD};
 use tilewright::diag::Diagnostics;
@@ -53,7 +53,7 @@ pub const GQA_PREFILL: KernelDef = KernelDef {
 
 fn problem(s: &Settings, limits: &Limits) -> Result<Problem, Diagnostics> {
     let mode = s.pick("mode", &Mode::ALL.map(|m| (m.name(), m)))?;
-    let tile = Some(s.integer("tile")?).filter(|n| *n != 0).unwrap_or(*TILE.on(limits).1);
+    let tile = config::chosen(s, "tile")?.unwrap_or(*TILE.on(limits).1);
     Ok(Problem {
         heads: Heads { h_q: s.integer("h-q")?, h_kv: s.integer("h-kv")?, kv_per_cube: mode.kv_per_cube(), cubes: None },
         sips: s.integer("sips")?,
