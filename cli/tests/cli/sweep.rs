@@ -218,6 +218,9 @@ fn requests_over_one_context_share_what_is_read_and_fill_the_products() {
     // With sums in f32 the rows of 16 requests leave room for half a tile.
     let wide = json("decode-batch-m --modes B --s-kv 8192 --batch 16 --acc f32")["rows"][0].clone();
     assert_eq!((wide["rows"].as_u64(), wide["tile"].as_u64()), (Some(128), Some(512)));
+    // A PE that has fewer tokens than a tile takes a shorter one.
+    let short = json("decode-batch-m --modes A1 --s-kv 4096 --batch 1")["rows"][0].clone();
+    assert_eq!(short["tile"].as_u64(), Some(512));
     // Keys and values are read once, rows of queries for each.
     assert!(of(16, "hbm_read_mb") < 1.2 * of(1, "hbm_read_mb"), "{rows}");
 }
