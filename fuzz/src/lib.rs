@@ -118,11 +118,13 @@ pub fn run(target: Target, seed: u64, skip: u64, count: u64) -> Tally {
     let begin = Instant::now();
     let mut tally = Tally::default();
     for number in skip..skip + count {
-        let mut source = Source::seeded(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let Input { shown, check } = target.input(&mut source);
-        let start = Instant::now();
-        let answer = panic::catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|p| Err(panicked(p.as_ref())));
-        let took = start.elapsed();
+        let mut taken = take(target, seed, number);
+        if taken.took > MAX_TIME {
+            // A machine that is busy elsewhere is no fault of the input: it must be slow again.
+            let again = take(target, seed, number);
+            taken.took = taken.took.min(again.took);
+        }
+        let Taken { shown, answer, took } = taken;
         tally.inputs += 1;
         tally.slowest = tally.slowest.max(took);
         tally.accepted += u64::from(answer == Ok(Answer::Accepted));
@@ -137,6 +139,29 @@ pub fn run(target: Target, seed: u64, skip: u64, count: u64) -> Tally {
     tally.elapsed = begin.elapsed();
     panic::set_hook(hook);
     tally
+}
+
+/// An input as text, what came of it, and how long that took.
+struct Taken {
+    shown: String,
+    answer: Result<Answer, String>,
+    took: Duration,
+}
+
+/// Makes an input and takes it; a panic while it is made is a find as well.
+fn take(target: Target, seed: u64, number: u64) -> Taken {
+    let mut source = Source::seeded(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let made = panic::catch_unwind(AssertUnwindSafe(|| target.input(&mut source)));
+    let Input { shown, check } = match made {
+        Ok(input) => input,
+        Err(p) => {
+            let answer = Err(format!("while it was made, {}", panicked(p.as_ref())));
+            return Taken { shown: String::new(), answer, took: Duration::ZERO };
+        }
+    };
+    let start = Instant::now();
+    let answer = panic::catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|p| Err(panicked(p.as_ref())));
+    Taken { shown, answer, took: start.elapsed() }
 }
 
 fn panicked(payload: &dyn std::any::Any) -> String {

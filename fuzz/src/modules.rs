@@ -14,7 +14,7 @@ use tilewright_core::passes;
 use tilewright_sim::machine::Machine;
 use tilewright_sim::timing::{self, User};
 use tilewright_sim::units::Ps;
-use tilewright_test_random::{Given, Purpose, Source, damage, module, run};
+use tilewright_test_random::{Given, Purpose, Source, damage, module, run, steps_after};
 
 /// Ops that the programs of a launch may run: what is found is found in the first few.
 const MAX_STEPS: u64 = 1500;
@@ -74,7 +74,7 @@ fn through_passes(m: &Module, grid: Grid) -> Result<(), String> {
         verify(&after).map_err(|e| format!("a pass breaks the module: {e}\n{}", print(&after)))?;
         // With races, or without an end, a run proves nothing.
         if before.ended() && checked.ended() {
-            let options = Options { max_steps: 4 * MAX_STEPS, ..options };
+            let options = Options { max_steps: steps_after(MAX_STEPS, &after), ..options };
             if let Some(difference) = before.difference(&run(&after, grid, options)) {
                 return Err(format!("passes change values: {difference}\n{}", print(&after)));
             }

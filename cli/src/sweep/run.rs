@@ -78,8 +78,8 @@ fn hand_on<P, R>(
 mod tests {
     use super::*;
     use std::io;
+    use std::sync::OnceLock;
     use std::sync::atomic::AtomicUsize;
-    use std::time::Duration;
 
     fn points(n: usize) -> Vec<usize> {
         (0..n).collect()
@@ -87,8 +87,13 @@ mod tests {
 
     #[test]
     fn rows_come_in_order_although_the_first_is_done_last() {
-        let slow_first = |p: &usize| {
-            std::thread::sleep(Duration::from_millis(if *p == 0 { 30 } else { 0 }));
+        let (others, all_but_first) = (AtomicUsize::new(0), OnceLock::new());
+        let first_is_last = |p: &usize| {
+            if *p == 0 {
+                all_but_first.wait();
+            } else if others.fetch_add(1, Ordering::Relaxed) == 6 {
+                all_but_first.get_or_init(|| ());
+            }
             *p
         };
         let mut seen = Vec::new();
@@ -96,19 +101,34 @@ mod tests {
             seen.push((*p, n));
             Ok(())
         };
-        in_order(&points(8), usize::to_string, 4, true, slow_first, sink).unwrap();
+        in_order(&points(8), usize::to_string, 4, true, first_is_last, sink).unwrap();
         assert_eq!(seen, (0..8).map(|i| (i, i)).collect::<Vec<_>>());
+    }
+
+    /// A result that tells when nobody listens any more: it goes with the channel, or cannot be sent.
+    struct Unread<'a>(&'a OnceLock<()>);
+    impl Drop for Unread<'_> {
+        fn drop(&mut self) {
+            self.0.get_or_init(|| ());
+        }
     }
     #[test]
     fn a_reader_that_goes_away_stops_the_work() {
-        let computed = AtomicUsize::new(0);
-        let compute = |_: &usize| {
+        let (computed, gone) = (AtomicUsize::new(0), OnceLock::new());
+        let compute = |p: &usize| {
             computed.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(5));
+            if *p > 1 {
+                gone.wait();
+            }
+            Unread(&gone)
         };
-        let gone = |_: &usize, ()| Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
-        assert!(in_order(&points(200), usize::to_string, 2, true, compute, gone).is_err());
-        assert!(computed.into_inner() < 200);
+        let refuse = |_: &usize, first: Unread<'_>| {
+            std::mem::forget(first);
+            Err(io::Error::from(io::ErrorKind::BrokenPipe).into())
+        };
+        assert!(in_order(&points(200), usize::to_string, 2, true, compute, refuse).is_err());
+        // The two that do not wait, and what each thread had begun by then.
+        assert!(computed.into_inner() <= 4);
     }
     #[test]
     #[should_panic = "point 3"]

@@ -83,7 +83,7 @@ fn alike(m: &mut Module, from: &mut Source<'_>) {
         _ => {
             let types = |op: usize| {
                 let Results { first, count } = a.ops[op].results;
-                (0..count).map(|i| a.values.get((first.0 + i) as usize).map(|v| v.ty)).collect::<Vec<_>>()
+                (0..count as usize).map(|i| a.values.get(first.index() + i).map(|v| v.ty)).collect::<Vec<_>>()
             };
             let want = types(op);
             let like: Vec<usize> =
@@ -153,5 +153,22 @@ fn anything(m: &mut Module, from: &mut Source<'_>) {
         1 => m.params.push(ValueId(id(from, values))),
         2 => drop(m.params.pop()),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::module::{Purpose, module};
+
+    /// Damage meets what damage has left.
+    #[test]
+    fn results_with_the_last_numbers_there_are_may_be_damaged_again() {
+        for seed in 0..200 {
+            let mut from = Source::seeded(seed);
+            let mut m = module(&from.some_bytes(100), Purpose::Running);
+            m.arenas_mut().ops.iter_mut().for_each(|op| op.results = Results { first: ValueId(u32::MAX), count: 2 });
+            damage(&mut m, &mut from);
+        }
     }
 }

@@ -75,6 +75,13 @@ pub struct Ran {
     pub control: ControlTrace,
 }
 
+/// Ops that a run of `made` may take, which a pass made of a module whose own run takes `steps` at most. For each region
+/// that a run enters it counts a step, and in a loop that takes no turn a pass may have found ops to run before it: so a
+/// right run can be as many times longer as there are ops, and twice that where a turn looks ahead at the next.
+pub fn steps_after(steps: u64, made: &Module) -> u64 {
+    2 * steps * (1 + made.num_ops() as u64)
+}
+
 /// A run of the interpreter.
 pub fn run(m: &Module, grid: Grid, options: Options) -> Ran {
     let mut interp = Interp::new(options);

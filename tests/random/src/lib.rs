@@ -10,7 +10,7 @@ mod source;
 mod text;
 
 pub use damage::damage;
-pub use launch::{FAULTS_THAT_GO_ON, Given, Ran, run, run_on};
+pub use launch::{FAULTS_THAT_GO_ON, Given, Ran, run, run_on, steps_after};
 pub use module::{Purpose, module};
 pub use source::Source;
 pub use text::TIR_WORDS;
