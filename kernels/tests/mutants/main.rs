@@ -110,6 +110,40 @@ const SUBJECTS: &[Subject] = &[
         &["mode=A2,reduce=scatter,deal=turns,elem=f16,acc=f32,tile=16,s-kv=256,h-q=10,h-kv=2,d-head=16"],
     ),
     decode("gqa_decode B", &["mode=B,elem=f16,acc=f32,tile=16,s-kv=256,h-q=16,h-kv=8,d-head=16"]),
+    // Of the tokens, cut over four PEs and rounded up, the last PE has fewer, or none, and a last tile has some, or one.
+    decode(
+        "gqa_decode A2, ragged",
+        &[
+            "mode=A2,reduce=chain,deal=ranges,elem=f16,acc=f32,tile=16,s-kv=113,h-q=4,h-kv=2,d-head=16",
+            "mode=A2,reduce=chain,deal=ranges,elem=f16,acc=f32,tile=16,s-kv=66,h-q=4,h-kv=2,d-head=16",
+            "mode=A2,reduce=chain,deal=ranges,elem=f16,acc=f32,tile=16,s-kv=5,h-q=4,h-kv=2,d-head=16",
+        ],
+    ),
+    decode(
+        "gqa_decode A4, ragged turns",
+        &[
+            "mode=A4,reduce=chain,deal=turns,elem=f16,acc=f32,tile=16,s-kv=49,h-q=4,h-kv=4,d-head=16",
+            "mode=A4,reduce=chain,deal=turns,elem=f16,acc=f32,tile=16,s-kv=47,h-q=4,h-kv=4,d-head=16",
+            "mode=A4,reduce=chain,deal=turns,elem=f16,acc=f32,tile=16,s-kv=3,h-q=4,h-kv=4,d-head=16",
+        ],
+    ),
+    // Tokens that some rows see and others do not lie in the last tile, or in the last two, of which one is another PE's.
+    decode(
+        "gqa_decode A4, causal",
+        &[
+            "mode=A4,t-q=3,causal=yes,batch=2,reduce=chain,deal=ranges,elem=f16,acc=f32,tile=16,s-kv=61,h-q=8,h-kv=4,d-head=16",
+            "mode=A4,t-q=3,causal=yes,batch=2,reduce=chain,deal=ranges,elem=f16,acc=f32,tile=16,s-kv=33,h-q=8,h-kv=4,d-head=16",
+            "mode=A4,t-q=3,causal=yes,batch=2,reduce=chain,deal=ranges,elem=f16,acc=f32,tile=16,s-kv=3,h-q=8,h-kv=4,d-head=16",
+        ],
+    ),
+    decode(
+        "gqa_decode A4, causal, fused",
+        &[
+            "mode=A4,tier=composite-fused,t-q=3,causal=yes,reduce=chain,deal=turns,elem=f16,acc=f32,tile=16,s-kv=66,h-q=8,h-kv=4,d-head=16",
+            "mode=A4,tier=composite-fused,t-q=3,causal=yes,reduce=chain,deal=turns,elem=f16,acc=f32,tile=16,s-kv=33,h-q=8,h-kv=4,d-head=16",
+            "mode=A4,tier=composite-fused,t-q=3,causal=yes,reduce=chain,deal=turns,elem=f16,acc=f32,tile=16,s-kv=3,h-q=8,h-kv=4,d-head=16",
+        ],
+    ),
     // Contexts of whole tiles, with a last tile of one token, and shorter than one; rows that divide among the PEs, and that do not.
     Subject::Shipped {
         name: "gqa_prefill A1",

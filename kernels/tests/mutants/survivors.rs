@@ -48,7 +48,12 @@ const REASONS: &[Reason] = &[
     Reason::of("prefix_sum", "%mutant = sub %end, 1 : i32 %total", "nobody reads the last sum").but("sums"),
     Reason::of("prefix_sum", "limit 0: %11 else 0 : tile<256xi32>", "the limit says how many places there are"),
     Reason::of("", "limit 0: ", "places past a limit are 0 without a fill, too").only(Kind::NoFill),
+    Reason::of("gqa_decode", "= add %end, %first", NO_TILE),
+    Reason::of("gqa_decode", "= add %all, ", NO_TILE),
+    Reason::of("gqa_decode", "= add %end, %token", NOT_OF_THE_PE),
+    Reason::of("gqa_decode", "= add %tokens, %token", NOT_OF_THE_PE),
     // A tile that all see in full is not masked, to save time.
+    Reason::of("gqa_decode", "= cmp le %", UNMASKED),
     Reason::of("gqa_prefill", "%whole = minimum", UNMASKED),
     Reason::of("gqa_prefill A2, causal", "%15 = rem %first, 2", UNMASKED),
     Reason::of("gqa_prefill A2, causal", "%16 = sub %ahead", UNMASKED),
@@ -77,6 +82,7 @@ const REASONS: &[Reason] = &[
     Reason::of("", "= cmp ne ", "no place in the line is before the first"),
 ];
 
+const NO_TILE: &str = "turns behind a PE's last tile are masked: they weigh 0";
 const UNMASKED: &str = "a mask of a tile that every row sees changes nothing";
 const OF_OTHER_AGENTS: &str = "rows of a cube see no token of another cube's agents";
 const ALL_OF_IT: &str =
