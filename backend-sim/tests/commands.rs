@@ -106,6 +106,20 @@ fn a_loop_copies_what_an_engine_made_and_names_the_rest() {
 }
 
 /// One program loads a tile and sends it, another receives it.
+/// No turn of the loop reads the number that it hands on.
+#[test]
+fn what_a_loop_only_hands_on_decides_how_much_comes_after_it() {
+    for before in [
+        "%e = for %j in 0..4 carry (%c = 7:i32) {\nyield %n\n}",
+        "%e = for %j in 4..4 carry (%c = %n) {\nyield 7:i32\n}",
+        "%go, %e = while carry (%g = true, %c = 7:i32) {\nwhile %g\nyield false, %n\n}",
+    ] {
+        let after = format!("%s = splat 0.5 : {TILE}\nfor %i in 0..%e {{\nstore %y[%i, 0], %s\n}}");
+        let stores = run(ONE, &format!("{before}\n{after}")).commands.get("store").copied();
+        assert_eq!(stores, Some(3), "{before}");
+    }
+}
+
 fn message(grid: Grid, me: &str, to: &str, from: &str, receiver: u32) -> Timing {
     run(
         grid,

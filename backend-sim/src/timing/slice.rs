@@ -97,11 +97,9 @@ impl Walk<'_, '_> {
                 let arms = [o.then, o.other].map(|r| m.region(r).yields.get(i).copied());
                 arms.into_iter().flatten().for_each(|v| self.need(v, root));
             }
-            Work::For(o) => self.carried(&o.carry.0, o.body, i, root),
-            Work::While(o) => {
-                self.carried(&o.carry.0, o.body, i, root);
-                m.region(o.cond).args.get(i).into_iter().for_each(|v| self.need(*v, root));
-            }
+            // What a loop results in lies where it carries it (`compile.rs`).
+            Work::For(o) => m.region(o.body).args.get(i + 1).into_iter().for_each(|v| self.need(*v, root)),
+            Work::While(o) => m.region(o.cond).args.get(i).into_iter().for_each(|v| self.need(*v, root)),
             Work::Load(o) => {
                 if let Some(why) = self.launch.unreadable(o.at.view) {
                     self.fault(Fault::DataNeeded { load: op, decides: root, why });

@@ -1,6 +1,6 @@
 //! What programs share, and who runs next. A program runs until it waits or ends; one that may go on is queued. Which
-//! program runs first never shows in values: queues have one sender and one receiver, and float atomics are applied in
-//! the order of program ids.
+//! program runs first never shows in values: queues have one sender and one receiver, and atomics whose order shows are
+//! applied in the order of program ids.
 
 use super::Options;
 use super::errors;
@@ -192,7 +192,7 @@ impl<'m, 'a> Machine<'m, 'a> {
 
     /// Applies an atomic, or keeps it until it is its program's turn.
     pub(super) fn atomic(&mut self, program: usize, a: LoggedAtomic) -> Result<(), Halt> {
-        let waits = program != self.first_open && a.f.depends_on_order(a.tile.elem());
+        let waits = program != self.first_open && self.plan.ordered.get(a.view) == Some(&true);
         if !waits {
             return self.apply(&a);
         }

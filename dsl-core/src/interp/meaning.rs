@@ -49,7 +49,7 @@ const RULES: &[(&str, &[&str])] = &[
         &[
             "Offsets are 64-bit. An access outside its view is suppressed element by element (loads give 0) with an error record: op, program, coordinate, count.",
             "`limit axis: n`: along this axis of the tile only n places exist, a negative n is 0; the others read as the fill (or 0) and are not written, without a record.",
-            "A program sees its own writes and atomics at once, another's after a barrier. Each float atomic rounds to its type; float adds are applied in the order of program ids between barriers.",
+            "A program sees its own writes and atomics at once, another's after a barrier. Each float atomic rounds to its type; where their order shows (float adds; adds and maxima in one view) atomics are applied in the order of program ids between barriers.",
             "Only barriers order memory between programs: `barrier cube` the PEs of a cube, `barrier launch` all; send, recv and space in a queue order none. Accesses of one element by two programs without such a barrier between race, unless both read or both are atomics: a kernel that does so is wrong, and its values may depend on the order in which programs run.",
             "Elements of a tensor made by `Tensor::uninit` have no value until a kernel writes them; reading one before, also by an atomic, is an error where races are checked. All other tensors count as written. A tile has a value wherever it is defined.",
         ],

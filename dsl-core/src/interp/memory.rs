@@ -5,7 +5,6 @@ use super::dispatch::with_number;
 use super::number::{Lane, Number};
 use super::race::Bounds;
 use crate::data::{Data, Stored};
-use crate::elem::ElemType;
 use crate::ir::{Dims, Literal, MAX_RANK};
 use crate::with_elem;
 use std::ops::Range;
@@ -139,15 +138,6 @@ impl<'a> View<'a> {
 pub(super) enum Atomic {
     Add,
     Max,
-}
-impl Atomic {
-    /// Whether the order of several shows in the result: rounding makes float sums depend on it.
-    pub(super) fn depends_on_order(self, elem: ElemType) -> bool {
-        match self {
-            Atomic::Add => elem.is(crate::elem::Class::Float),
-            Atomic::Max => false,
-        }
-    }
 }
 
 /// The part of a tile that lies in its view: a box in tile coordinates.

@@ -1,21 +1,41 @@
-//! What is known of a module before it runs: after which op a tile is dead, and which scalars a timing run cannot
-//! compute by itself.
+//! What is known of a module before it runs: after which op a tile is dead, which scalars a timing run cannot compute by
+//! itself, and which views' atomics show their order.
 
+use crate::elem::Class;
 use crate::ir::ops::Field;
-use crate::ir::{Def, Effect, Module, Op, OpId, RegionId, ValueId, ops};
+use crate::ir::{Def, Effect, Module, Op, OpId, RegionId, Type, ValueId, ops};
 
 #[derive(Debug)]
 pub(super) struct Plan {
     /// By op: the tiles that no op after it uses.
     pub dies: Vec<Vec<ValueId>>,
     pub sources: ControlSources,
+    /// By parameter: whether the order of atomics shows in what its view holds after them.
+    pub ordered: Vec<bool>,
 }
 
 impl Plan {
     pub(super) fn of(m: &Module) -> Plan {
         let parents = Parents::of(m);
-        Plan { dies: last_uses(m, &parents), sources: ControlSources::of(m) }
+        Plan { dies: last_uses(m, &parents), sources: ControlSources::of(m), ordered: ordered(m) }
     }
+}
+
+/// Rounding makes float sums depend on their order, and a sum and a maximum do not commute.
+fn ordered(m: &Module) -> Vec<bool> {
+    let (mut sums, mut maxima) = (vec![false; m.params.len()], vec![false; m.params.len()]);
+    m.each_op(&mut |op| {
+        let (at, seen) = match &m.op(op).op {
+            Op::AtomicAdd(o) => (&o.at, &mut sums),
+            Op::AtomicMax(o) => (&o.at, &mut maxima),
+            _ => return,
+        };
+        if let Def::Param(i) = m.def(at.view) {
+            seen[i as usize] = true;
+        }
+    });
+    let float = |v: &ValueId| matches!(m.ty(*v), Type::View(view) if view.elem.is(Class::Float));
+    m.params.iter().zip(sums.into_iter().zip(maxima)).map(|(v, (sum, max))| sum && (max || float(v))).collect()
 }
 
 /// Where each op and region hangs.

@@ -209,6 +209,31 @@ fn float_atomics_are_applied_in_the_order_of_programs() {
     }
 }
 
+/// A sum and a maximum do not commute, in one program or between two.
+#[test]
+fn sums_and_maxima_of_one_view_keep_their_order() {
+    let text = |e: &str, one: &str, five: &str| {
+        format!(
+            "kernel @both(%own: view_mut<?x{e}>, %all: view_mut<?x{e}>) {{
+  %p = program_id : i32
+  atomic_add %own[%p], {one}:{e}
+  atomic_max %own[%p], {five}:{e}
+  atomic_max %all[0], {five}:{e}
+  atomic_add %all[0], {one}:{e}
+  barrier launch
+}}\n"
+        )
+    };
+    for order in [Order::Ascending, Order::Descending, Order::From(2), Order::Shuffled(7), Order::LateStores] {
+        let launch = Launch::new(&text("f32", "-1.0", "5.0")).output(&[4], vec![5f32; 4]).output(&[1], vec![0f32]);
+        let ran = launch.grid(Grid::cubes(2).pes(2)).order(order).run();
+        assert_eq!((ran.get::<f32>(0), ran.get::<f32>(1)), (vec![5.0; 4], vec![4.0]), "{order:?}");
+        let launch = Launch::new(&text("i32", "-1", "5")).output(&[4], vec![5; 4]).output(&[1], vec![0]);
+        let ran = launch.grid(Grid::cubes(2).pes(2)).order(order).run();
+        assert_eq!((ran.get::<i32>(0), ran.get::<i32>(1)), (vec![5; 4], vec![4]), "{order:?}");
+    }
+}
+
 #[test]
 fn a_program_sees_its_own_atomics() {
     let text = "kernel @s(%y: view_mut<?xf32>) {
