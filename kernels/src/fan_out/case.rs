@@ -4,7 +4,7 @@ use super::{Branches, Plan, Policy, Problem, launch, placements, reference};
 use crate::attention::case::{Planned, Shapes, Tensors, case};
 use crate::attention::{Tier, params};
 use crate::to_f64;
-use ndarray::ArrayD;
+use ndarray::Array2;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
 use tilewright::registry::{KernelDef, Limits, Param, Settings};
@@ -84,10 +84,10 @@ impl Planned<2> for Plan {
     fn launch<'a, T: Float + DotInto<A>, A: Float>(&'a self, t: &'a mut Tensors<T, 2>) -> Launch<'a> {
         launch::<T, A>(self, &t.q, t.kv[0].each_ref(), t.kv[1].each_ref(), &mut t.o)
     }
-    fn expected<T: Elem>(&self, t: &Tensors<T, 2>) -> ArrayD<f64> {
+    fn expected<T: Elem>(&self, t: &Tensors<T, 2>, _: usize) -> Array2<f64> {
         let (q, [kv, own]) = (to_f64(&t.q), [0, 1].map(|i| t.kv[i].each_ref().map(to_f64)));
         let views = [kv[0].view(), kv[1].view()];
-        reference(self.share.branches, q.view(), views, [own[0].view(), own[1].view()]).into_dyn()
+        reference(self.share.branches, q.view(), views, [own[0].view(), own[1].view()])
     }
     fn facts(&self) -> Vec<(String, String)> {
         let share = self.share;

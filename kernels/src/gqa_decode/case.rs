@@ -1,12 +1,13 @@
 //! The decode kernel on the command line: parameters, configurations, random tensors, the check.
 
 use super::{CONFIGS, Deal, How, Plan, Problem, Rows, launch, placements, reference};
+use crate::attention::case::{Planned, Shapes, Tensors, case};
 use crate::attention::{Heads, Mode, PES_PER_CUBE, Reduce, Tier, params};
 use crate::{config, of_head};
-use ndarray::{Array2, Axis as Dim};
+use ndarray::Array2;
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, Param, Rule, Settings, spread};
+use tilewright::registry::{KernelDef, Limits, Param, Settings};
 
 const PARAMS: &[Param] = &[
     Param::one_of(
@@ -90,124 +91,91 @@ pub const GQA_DECODE: KernelDef = KernelDef {
         "mode=A2,stages=3,tile=32,s-kv=3000,elem=bf16,acc=f32",
         "mode=B,stages=4,tile=32,s-kv=700,elem=f16,acc=f32",
     ],
-    case,
+    case: case::<Decode, 3>,
 };
 
-/// Where and how a launch runs, next to its problem.
-#[derive(Clone, Copy)]
-struct Chosen {
+/// A launch, in the terms of the command line.
+struct Decode {
+    plan: Plan,
     how: How,
     threads: Option<u32>,
-    /// The name of the target's configuration.
-    config: &'static str,
+    /// What a report says.
+    facts: Vec<(String, String)>,
 }
 
-fn chosen(s: &Settings, limits: &Limits) -> Result<(Problem, Chosen), Diagnostics> {
-    let (name, config) = CONFIGS.on(limits);
-    let (h_kv, d_head) = (s.integer("h-kv")?, s.integer("d-head")?);
-    let mode = config::picked(s, "mode", Mode::ALL.map(|m| (m.name(), m)))?.unwrap_or((config.mode)(h_kv));
-    let (batch, t_q, h_q) = (s.integer("batch")?, s.integer("t-q")?, s.integer("h-q")?);
-    // What the contract refuses has no rows yet.
-    let rows = Rows { batch, t_q, heads: h_q.checked_div(h_kv).unwrap_or(0), causal: false }.count();
-    let turn = (config.turn)(rows, d_head);
-    let kv_per_cube = config::chosen(s, "kv-per-cube")?.unwrap_or(mode.kv_per_cube());
-    // Sums of f16 are not what a configuration is tuned for.
-    let reduce = (config.reduce)(rows, PES_PER_CUBE / kv_per_cube);
-    let (tile, reduce) = s.pick("acc", &[("f16", (config.tile_f16, Reduce::Chain)), ("f32", (turn.tile, reduce))])?;
-    let reduce = config::picked(s, "reduce", Reduce::ALL.map(|r| (r.name(), r)))?.unwrap_or(reduce);
-    let deal = config::picked(s, "deal", Deal::ALL.map(|d| (d.name(), d)))?.unwrap_or(config.deal);
-    let tier = s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?;
-    let problem = Problem {
-        heads: Heads { h_q, h_kv, kv_per_cube, cubes: config::chosen(s, "cubes")? },
-        d_head,
-        batch,
-        t_q,
-        causal: s.pick("causal", &[("yes", true), ("no", false)])?,
-        s_kv: s.integer("s-kv")?,
-        tile: config::chosen(s, "tile")?.unwrap_or(tile),
-        deal,
-    };
-    // Both element types that tensors have are as long.
-    let stages = config::chosen(s, "stages")?.unwrap_or(turn.stages(problem.tile, d_head, ElemType::F16));
-    Ok((problem, Chosen { how: How { tier, reduce, stages }, threads: turn.threads, config: name }))
-}
-
-fn case(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
-    let (problem, chosen) = chosen(s, limits)?;
-    type Make = fn(Problem, Chosen, Inputs, &Limits) -> Result<Box<dyn Case>, Diagnostics>;
-    let cases: [Make; 3] =
-        [DecodeCase::<f16, f16>::boxed, DecodeCase::<f16, f32>::boxed, DecodeCase::<bf16, f32>::boxed];
-    params::by_types(s, cases)?(problem, chosen, inputs, limits)
-}
-
-struct DecodeCase<T, A> {
-    problem: Problem,
-    plan: Plan,
-    chosen: Chosen,
-    q: Tensor<T, 3>,
-    k: Tensor<T, 3>,
-    v: Tensor<T, 3>,
-    o: Tensor<T, 3>,
-    acc: std::marker::PhantomData<A>,
-}
-
-impl<T: Float + DotInto<A>, A: Float> DecodeCase<T, A> {
-    fn boxed(problem: Problem, chosen: Chosen, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
-        let plan = problem.check(T::ELEM, A::ELEM, limits.scratch_bytes)?;
-        let [on_q, on_k, on_v, on_o] = placements(&plan);
-        let rows = [problem.heads.h_kv, plan.sizes.rows.count(), problem.d_head];
-        let tokens = [problem.heads.h_kv, problem.s_kv, problem.d_head];
-        // The launcher scales q by 1 / sqrt(d) and rounds once; the reference starts from what was rounded.
-        let scale = 2.0 / (problem.d_head as f64).sqrt();
-        Ok(Box::new(DecodeCase::<T, A> {
-            problem,
-            plan,
-            chosen,
-            q: inputs.uniform("q", rows, -scale..scale).placed(on_q),
-            k: inputs.uniform("k", tokens, -2.0..2.0).placed(on_k),
-            v: inputs.uniform("v", tokens, -1.0..1.0).placed(on_v),
-            o: inputs.output(rows).placed(on_o),
-            acc: std::marker::PhantomData,
-        }))
+impl Planned<3> for Decode {
+    fn of(s: &Settings, elem: ElemType, acc: ElemType, limits: &Limits) -> Result<(Self, Shapes<3>), Diagnostics> {
+        let (name, config) = CONFIGS.on(limits);
+        let (h_kv, d_head) = (s.integer("h-kv")?, s.integer("d-head")?);
+        let mode = config::picked(s, "mode", Mode::ALL.map(|m| (m.name(), m)))?.unwrap_or((config.mode)(h_kv));
+        let (batch, t_q, h_q) = (s.integer("batch")?, s.integer("t-q")?, s.integer("h-q")?);
+        // What the contract refuses has no rows yet.
+        let rows = Rows { batch, t_q, heads: h_q.checked_div(h_kv).unwrap_or(0), causal: false }.count();
+        let turn = (config.turn)(rows, d_head);
+        let kv_per_cube = config::chosen(s, "kv-per-cube")?.unwrap_or(mode.kv_per_cube());
+        // Sums of f16 are not what a configuration is tuned for.
+        let (tile, reduce) = if acc == ElemType::F16 {
+            (config.tile_f16, Reduce::Chain)
+        } else {
+            (turn.tile, (config.reduce)(rows, PES_PER_CUBE / kv_per_cube))
+        };
+        let problem = Problem {
+            heads: Heads { h_q, h_kv, kv_per_cube, cubes: config::chosen(s, "cubes")? },
+            d_head,
+            batch,
+            t_q,
+            causal: s.pick("causal", &[("yes", true), ("no", false)])?,
+            s_kv: s.integer("s-kv")?,
+            tile: config::chosen(s, "tile")?.unwrap_or(tile),
+            deal: config::picked(s, "deal", Deal::ALL.map(|d| (d.name(), d)))?.unwrap_or(config.deal),
+        };
+        let plan = problem.check(elem, acc, limits.scratch_bytes)?;
+        let how = How {
+            tier: s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?,
+            reduce: config::picked(s, "reduce", Reduce::ALL.map(|r| (r.name(), r)))?.unwrap_or(reduce),
+            stages: config::chosen(s, "stages")?.unwrap_or(turn.stages(problem.tile, d_head, elem)),
+        };
+        let [on_q, on_kv, on_o] = placements(&plan);
+        let shapes = Shapes {
+            rows: [h_kv, plan.sizes.rows.count(), d_head],
+            kv: vec![(["k", "v"], [h_kv, problem.s_kv, d_head])],
+            on_q,
+            on_kv,
+            on_o,
+        };
+        let facts = facts(name, how, &plan, problem.kv_bytes_per_cube(elem));
+        Ok((Decode { plan, how, threads: turn.threads, facts }, shapes))
     }
-}
-
-impl<T: Float + DotInto<A>, A: Float> Case for DecodeCase<T, A> {
-    fn launch(&mut self) -> Result<Launch<'_>, Diagnostics> {
-        let launch = launch::<T, A>(&self.plan, self.chosen.how, &self.q, &self.k, &self.v, &mut self.o);
-        Ok(match self.chosen.threads {
+    fn launch<'a, T: Float + DotInto<A>, A: Float>(&'a self, t: &'a mut Tensors<T, 3>) -> Launch<'a> {
+        let [k, v] = &t.kv[0];
+        let launch = launch::<T, A>(&self.plan, self.how, [&t.q, k, v], &mut t.o);
+        match self.threads {
             Some(threads) => launch.threads(threads),
             None => launch,
-        })
-    }
-    fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
-        self.check_some(usize::MAX)
-    }
-    /// Whole KV heads, so that their keys and values are widened once.
-    fn check_some(&self, rows: usize) -> Result<Vec<Agreement>, Diagnostics> {
-        let [heads, of_a_head, d] = self.q.dims();
-        let heads = spread(rows.div_ceil(of_a_head), heads);
-        let mut expected = Array2::zeros([heads.len() * of_a_head, d]);
-        for (head, mut out) in heads.iter().zip(expected.axis_chunks_iter_mut(Dim(0), of_a_head)) {
-            let [q, k, v] = [&self.q, &self.k, &self.v].map(|t| of_head(t, *head));
-            let seen = |row| self.plan.sizes.rows.seen(row, self.problem.s_kv);
-            out.assign(&reference(q.view(), k.view(), v.view(), seen));
         }
-        let rows: Vec<usize> =
-            heads.iter().flat_map(|head| (0..of_a_head).map(move |g| head * of_a_head + g)).collect();
-        Ok(vec![Agreement::of_rows("o", self.o.as_any(), &rows, expected.view(), Rule::Attention { acc: A::ELEM })])
+    }
+    fn expected<T: Elem>(&self, t: &Tensors<T, 3>, head: usize) -> Array2<f64> {
+        let [k, v] = &t.kv[0];
+        let [_, tokens, _] = k.dims();
+        let [q, k, v] = [&t.q, k, v].map(|t| of_head(t, head));
+        reference(q.view(), k.view(), v.view(), |row| self.plan.sizes.rows.seen(row, tokens))
     }
     fn facts(&self) -> Vec<(String, String)> {
-        let Rows { batch, t_q, heads, .. } = self.plan.sizes.rows;
-        let fact = |name: &str, value: String| (name.to_string(), value);
-        let Plan { group, tiles, sizes, .. } = self.plan;
-        let up_to = if sizes.cut.even { "" } else { "up to " };
-        vec![
-            fact("configuration", format!("{}, tile {} tokens", self.chosen.config, sizes.cut.tile)),
-            fact("partials meet", format!("{}, {} stages", self.chosen.how.reduce.name(), self.chosen.how.stages)),
-            fact("group", format!("{} PEs a KV head, {up_to}{tiles} tiles each", group.pes)),
-            fact("query rows", format!("{batch} x {t_q} x {heads} of a KV head (requests, tokens, heads)")),
-            fact("kv cache per cube", format!("{} B", self.problem.kv_bytes_per_cube(T::ELEM))),
-        ]
+        self.facts.clone()
     }
+}
+
+/// `config`: the name of the target's configuration.
+fn facts(config: &str, how: How, plan: &Plan, kv_bytes_per_cube: u64) -> Vec<(String, String)> {
+    let Plan { group, tiles, sizes, .. } = plan;
+    let Rows { batch, t_q, heads, .. } = sizes.rows;
+    let up_to = if sizes.cut.even { "" } else { "up to " };
+    let fact = |name: &str, value: String| (name.to_string(), value);
+    vec![
+        fact("configuration", format!("{config}, tile {} tokens", sizes.cut.tile)),
+        fact("partials meet", format!("{}, {} stages", how.reduce.name(), how.stages)),
+        fact("group", format!("{} PEs a KV head, {up_to}{tiles} tiles each", group.pes)),
+        fact("query rows", format!("{batch} x {t_q} x {heads} of a KV head (requests, tokens, heads)")),
+        fact("kv cache per cube", format!("{kv_bytes_per_cube} B")),
+    ]
 }

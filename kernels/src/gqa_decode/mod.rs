@@ -154,18 +154,16 @@ pub fn reference(
 
 /// Where the published studies put the tensors: q and o with PE 0 of the head's cube, keys and values cut over the
 /// heads' cubes and, inside a cube, over the PEs that own the tokens.
-pub fn placements(plan: &Plan) -> [Placement; 4] {
+pub fn placements(plan: &Plan) -> [Placement; 3] {
     let kv = Placement::over_cubes(0, plan.cubes).over_pes(&[(0, plan.group.per_cube()), (1, plan.group.pes)]);
-    [Placement::replicated(), kv.clone(), kv, Placement::over_cubes(0, plan.cubes)]
+    [Placement::replicated(), kv, Placement::over_cubes(0, plan.cubes)]
 }
 
 /// The launch of a plan on these tensors (q, k, v, o as the module says).
 pub fn launch<'a, T: Float + DotInto<A>, A: Float>(
     plan: &Plan,
     how: How,
-    q: &'a Tensor<T, 3>,
-    k: &'a Tensor<T, 3>,
-    v: &'a Tensor<T, 3>,
+    [q, k, v]: [&'a Tensor<T, 3>; 3],
     o: &'a mut Tensor<T, 3>,
 ) -> Launch<'a> {
     gqa_decode::<T, A, ANY, ANY, ANY>(q, k, v, o, plan.tiles, plan.group, how, plan.sizes)
