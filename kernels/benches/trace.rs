@@ -21,7 +21,7 @@ fn trace_verify_print_decode(bencher: Bencher) {
     let (q, kv, mut o) = (rows(), Tensor::<f16, 3>::shape_only([8, 8192, 64]), rows());
     let how = How { tier: Tier::Plain, reduce: Reduce::Chain, stages: 1 };
     bencher.bench_local(|| {
-        let launch = launch::<f16, f16>(&plan, how, &q, &kv, &kv, &mut o).retrace(true);
+        let launch = launch::<f16, f16>(&plan, how, [&q, &kv, &kv], &mut o).retrace(true);
         print(&launch.trace().expect("traces and verifies")).len()
     });
 }
