@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tilewright_core::diag::{CodePage, Diagnostic, Diagnostics};
 use tilewright_core::ir::LocId;
 pub use tilewright_ptx_emu::Schedule;
-use tilewright_ptx_emu::{Fault, Kind, Launch, Limits, Memory, Module, run};
+use tilewright_ptx_emu::{Banks, Fault, Kind, Launch, Limits, Memory, Module, run};
 
 /// A device that runs PTX on the CPU.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Emulator {
     target: Target,
     memory: Memory,
     pub limits: Limits,
+    /// What accesses to shared memory took in the last launch.
+    pub banks: Banks,
 }
 
 /// Bytes that an emulated device has.
@@ -37,7 +39,7 @@ pub const CODES: &[CodePage] = &[CodePage {
 
 impl Emulator {
     pub fn new(target: Target) -> Emulator {
-        Emulator { target, memory: Memory::new(MEMORY), limits: Limits::default() }
+        Emulator { target, memory: Memory::new(MEMORY), limits: Limits::default(), banks: Banks::default() }
     }
 }
 
@@ -99,7 +101,8 @@ impl Device for Emulator {
         params.resize(entry.param_bytes.max(params.len()), 0);
         let shared_bytes = kernel.compiled.kernel.shared_bytes;
         let launch = Launch { blocks: ctas.count, threads: None, shared_bytes, params: &params };
-        run(entry, &launch, &mut self.memory, self.limits).map(|_| ()).map_err(told)
+        self.banks = run(entry, &launch, &mut self.memory, self.limits).map_err(told)?.banks;
+        Ok(())
     }
 }
 

@@ -185,3 +185,34 @@ fn a_product_feeds_another() {
         }
     }
 }
+
+#[test]
+fn no_operand_meets_in_a_bank_on_its_way_to_a_product() {
+    let types = [
+        (ElemType::F16, ElemType::F32, false),
+        (ElemType::BF16, ElemType::F32, false),
+        (ElemType::F32, ElemType::F32, false),
+        (ElemType::F32, ElemType::F32, true),
+        (ElemType::F64, ElemType::F64, false),
+        (ElemType::F8E4M3, ElemType::F32, false),
+    ];
+    for (elem, to, tf32) in types {
+        for (dims, turned) in
+            [[32, 32, 32], [64, 64, 64]].into_iter().flat_map(|dims| TURNS.map(|turned| (dims, turned)))
+        {
+            let case = Case { dims, turned, tf32, elem, to };
+            let sides = case.sides();
+            let view = |elem, dims: [usize; 2]| Value::Tensor(some(elem, &dims));
+            let [c, d] = [0; 2].map(|_| view(to, [dims[0], dims[2]]));
+            let args = [view(elem, sides[0]), view(elem, sides[1]), c, d];
+            for target in [Target::Sm80, Target::Sm90a] {
+                let mut device = Emulator::new(target);
+                on(&mut device, &case.tir(), Grid::cubes(1), 128, &args);
+                let made = compile(&parse(&case.tir()), &Options::new(target, 128)).unwrap_or_else(|e| panic!("{e}"));
+                let line = device.banks.line.and_then(|line| made.printed.text.lines().nth(line as usize - 1));
+                assert_eq!(device.banks.extra, 0, "{elem}, {dims:?}, {turned:?}, {target}: {line:?}");
+                assert!(device.banks.wavefronts > 0, "{elem}: nothing went through shared memory");
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! All blocks of a launch. Blocks that only load and store run at the same time, and what each did is compared afterwards;
 //! blocks that can see each other (atomics, relaxed accesses) run one after the other, the next when the earlier ones wait.
 
-use crate::exec::{Cluster, Context, Random, Turn, World};
+use crate::exec::{Banks, Cluster, Context, Random, Turn, World};
 use crate::fault::{Fault, Kind};
 use crate::inst::{Op, Space, Special, Src};
 use crate::memory::Memory;
@@ -55,6 +55,8 @@ pub struct Ran {
     pub steps: u64,
     /// Bytes of global memory whose accesses by different blocks were not compared, for lack of memory.
     pub unchecked: u64,
+    /// What accesses to shared memory took.
+    pub banks: Banks,
 }
 
 const MOST_THREADS: u32 = 1024;
@@ -125,8 +127,9 @@ fn at_once(cx: Context<'_>, clusters: &[u32]) -> Result<Ran, Fault> {
         let cx = Context { steps: limit, ..cx };
         let done: Vec<_> = clusters.par_iter().map(|number| alone(&cx, *number)).collect();
         for done in done {
-            let (steps, world) = done?;
+            let (steps, banks, world) = done?;
             ran.steps += steps;
+            ran.banks.add(banks);
             met.add(&world.pages)
                 .map_err(|(at, mine, conflict)| cx.conflict(Space::Global.name(), at, &mine, conflict))?;
         }
@@ -138,13 +141,13 @@ fn at_once(cx: Context<'_>, clusters: &[u32]) -> Result<Ran, Fault> {
     Ok(ran)
 }
 /// A cluster that sees no other.
-fn alone(cx: &Context<'_>, number: u32) -> Result<(u64, World), Fault> {
+fn alone(cx: &Context<'_>, number: u32) -> Result<(u64, Banks, World), Fault> {
     let (mut cluster, mut world) = (Cluster::new(cx, number), World::default());
     let (mut idle, mut changes) = (Idle::new(cx), 0);
     let shares = if cx.entry.cluster == 1 { usize::MAX } else { SHARES };
     loop {
         match cluster.turn(cx, &mut world, shares)? {
-            Turn::Done => return Ok((cluster.steps(), world)),
+            Turn::Done => return Ok((cluster.steps(), cluster.banks(), world)),
             Turn::Paused => idle.ends(),
             Turn::Polls | Turn::Waits if world.changes != changes => idle.ends(),
             Turn::Polls | Turn::Waits => {
@@ -216,7 +219,7 @@ fn in_turn(cx: Context<'_>, clusters: &[u32]) -> Result<Ran, Fault> {
             ran.steps += running[at].steps() - had;
             match turn {
                 Turn::Done => {
-                    running.remove(at);
+                    ran.banks.add(running.remove(at).banks());
                     world.changes += 1;
                 }
                 turn => {

@@ -46,6 +46,7 @@ mod module;
 mod shadow;
 mod text;
 
+pub use exec::Banks;
 pub use fault::{Fault, Kind, Party};
 pub use launch::{Launch, Limits, Ran, Schedule, run};
 pub use memory::Memory;

@@ -1,6 +1,7 @@
 //! The blocks of a cluster: each in turn, with the shared memory of all and the barrier of all. A launch without clusters has
 //! clusters of one block. A block may leave only when all that others do in its shared memory is known to be over.
 
+use super::banks::Banks;
 use super::cta::{Cta, Turn};
 use super::mail::Mail;
 use super::mbarrier::MBarrier;
@@ -84,6 +85,11 @@ impl<'l> Cluster<'l> {
     }
     pub(crate) fn steps(&self) -> u64 {
         self.ctas.iter().map(Cta::steps).sum()
+    }
+    pub(crate) fn banks(&self) -> Banks {
+        let mut all = Banks::default();
+        self.ctas.iter().for_each(|cta| all.add(cta.banks()));
+        all
     }
     /// Runs its blocks until they are done or nothing in them can go on; with a seed, each at most so many shares of warps.
     pub(crate) fn turn(&mut self, cx: &Context<'l>, world: &mut World, shares: usize) -> Result<Turn, Fault> {

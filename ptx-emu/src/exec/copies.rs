@@ -30,6 +30,7 @@ impl<'l> Run<'_, 'l> {
             Op::Copy { to, from, bytes, size } => {
                 let (to, from) = (self.addresses(*to, mask)?, self.addresses(*from, mask)?);
                 let size = size.map(|size| self.defined(size, mask).copied()).transpose()?;
+                self.count_banks((Space::Shared, &to), mask, *bytes);
                 for lane in lanes(mask) {
                     let size = size.map_or(*bytes, |size| size[lane] as u32);
                     if size > *bytes {

@@ -1,5 +1,6 @@
 //! One block: its warps in turn, each up to its next barrier. Its shared memory is its cluster's.
 
+use super::banks::Banks;
 use super::barrier::{BARRIERS, Barrier};
 use super::cluster::Joint;
 use super::warp::{Awaited, Run, State, Stop, Warp};
@@ -22,6 +23,7 @@ pub(super) struct Side {
     pub random: Random,
     /// Instructions of all threads so far.
     pub steps: u64,
+    pub banks: Banks,
 }
 
 /// A read that a warp repeats.
@@ -53,11 +55,14 @@ impl<'l> Cta<'l> {
             block,
             rank: (block % cx.entry.cluster) as usize,
             warps: (0..cx.threads.div_ceil(LANES as u32)).map(|id| Warp::new(cx, block, id)).collect(),
-            side: Side { barriers: vec![Barrier::default(); BARRIERS], random, steps: 0 },
+            side: Side { barriers: vec![Barrier::default(); BARRIERS], random, steps: 0, banks: Banks::default() },
         }
     }
     pub(super) fn steps(&self) -> u64 {
         self.side.steps
+    }
+    pub(super) fn banks(&self) -> Banks {
+        self.side.banks
     }
     /// Runs it until it is done or nothing in it can go on; with a seed, at most so many shares of warps.
     pub(super) fn turn(

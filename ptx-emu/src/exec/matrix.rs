@@ -78,6 +78,7 @@ impl Run<'_, '_> {
     fn load_matrices(&mut self, op: &Op) -> Result<(), Fault> {
         let Op::LoadMatrix { transposed: turned, d, at } = op else { return Ok(()) };
         let addresses = self.addresses(*at, rows(d.len()))?;
+        self.count_banks((Space::Shared, &addresses), rows(d.len()), ROW);
         let mut loaded: Vec<[[u64; 4]; 8]> = Vec::with_capacity(d.len());
         for matrix in 0..d.len() {
             let mut words = [[0; 4]; 8];
@@ -101,6 +102,7 @@ impl Run<'_, '_> {
     fn store_matrices(&mut self, op: &Op) -> Result<(), Fault> {
         let Op::StoreMatrix { transposed: turned, a, at } = op else { return Ok(()) };
         let addresses = self.addresses(*at, rows(a.len()))?;
+        self.count_banks((Space::Shared, &addresses), rows(a.len()), ROW);
         for (matrix, a) in a.iter().enumerate() {
             let value = *self.defined(*a, u32::MAX)?;
             let half = |row: usize, column: usize| (value[row * 4 + column / 2] >> (column % 2 * 16) & 0xFFFF, true);

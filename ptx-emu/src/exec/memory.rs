@@ -32,6 +32,7 @@ impl<'l> Run<'_, 'l> {
         let Op::Ld { space, order, bytes, sign, d, at } = op else { return Ok(Next::Go) };
         let addresses = self.addresses(*at, mask)?;
         let space = resolved(*space, &addresses, mask);
+        self.count_banks((space, &addresses), mask, *bytes * d.len() as u32);
         let (mut found, mut seen) = (Place::default(), 0u64);
         for lane in lanes(mask) {
             let spot = self.place(space, addresses[lane], (*bytes, d.len()), lane, &mut found)?;
@@ -57,6 +58,7 @@ impl<'l> Run<'_, 'l> {
         for a in a {
             self.defined(*a, mask)?;
         }
+        self.count_banks((space, &addresses), mask, *bytes * a.len() as u32);
         let mut found = Place::default();
         for lane in lanes(mask) {
             let spot = self.place(space, addresses[lane], (*bytes, a.len()), lane, &mut found)?;
@@ -112,6 +114,13 @@ impl<'l> Run<'_, 'l> {
         if again { Next::Polls } else { Next::Go }
     }
 
+    /// An access to the block's own shared memory, as long as no lane goes to another's.
+    pub(super) fn count_banks(&mut self, (space, addresses): (Space, &Lanes), mask: u32, bytes: u32) {
+        if space == Space::Shared {
+            let line = self.cx.entry.insts.get(self.warp.pc as usize).map_or(0, |inst| inst.line);
+            self.side.banks.access(addresses, mask, bytes, line);
+        }
+    }
     pub(super) fn addresses(&self, at: Addr, mask: u32) -> Result<Lanes, Fault> {
         let Some(base) = at.base else { return Ok([at.offset as u64; LANES]) };
         let mut out = *self.defined(Src::Reg(base), mask)?;

@@ -1,8 +1,10 @@
 //! Blocks while they run. `cluster.rs`: the blocks of a cluster, in turn; its barrier. `cta.rs`: the warps of a block, in turn. `warp.rs`: one warp, its lanes together where they can be.
 //! `step.rs`: what each instruction does. `memory.rs`: loads and stores. `copies.rs`: asynchronous copies of a thread.
 //! `mbarrier.rs`: mbarriers. `mail.rs`: what an mbarrier counts. `strong.rs`: what
-//! orders blocks. `collective.rs`: shuffles, votes. `matrix.rs`: matrices of a warp. `barrier.rs`: barriers. `random.rs`: the order that a seed gives.
+//! orders blocks. `collective.rs`: shuffles, votes. `matrix.rs`: matrices of a warp. `banks.rs`: how long
+//! shared memory takes. `barrier.rs`: barriers. `random.rs`: the order that a seed gives.
 
+mod banks;
 mod barrier;
 mod cluster;
 mod collective;
@@ -17,6 +19,7 @@ mod step;
 mod strong;
 mod warp;
 
+pub use banks::Banks;
 pub(crate) use cluster::Cluster;
 pub(crate) use cta::Turn;
 pub(crate) use random::Random;

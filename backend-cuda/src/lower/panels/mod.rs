@@ -1,6 +1,6 @@
 //! Tiles in shared memory, as products read them. One format (PTX.md 4): panels of rows of at most 128 bytes, one panel
 //! below the other; in a panel, 16-byte columns change places by the row's number, so that eight rows at one column lie in
-//! different banks. Copies, stores, `ldmatrix` and plain loads all go through `Format::place`.
+//! different banks, and so do the elements of 4 and 8 bytes that products read down the rows. Copies, stores, `ldmatrix` and plain loads all go through `Format::place`.
 //!
 //! `copy.rs`: loads of views that go straight there. `write.rs`: tiles in registers put there. `read.rs`: fragments of
 //! operands out of it. `uses.rs`: which tiles are read by products alone.
@@ -49,6 +49,11 @@ pub(super) struct Format {
 const PITCH: u32 = 128;
 /// Bytes that move together.
 const COLUMN: u32 = 16;
+/// By bytes of an element: by what each bit of a row's number turns its columns, in full panels. Any eight rows from a multiple of
+/// eight on are turned differently, as with the plain number. Besides, for what reads single elements down the rows:
+/// of 8 bytes, four times four lanes at rows 0, 4, 8, 12 and columns 0, 1, 2, 3 (`mma`);
+/// of 4 bytes, eight times four lanes at rows 0, 1, 2, 3 and columns 0 to 7 (`mma`), and 16 bytes each of rows 0, 4, .. 28 (sums in threads).
+const TURNS: [(u32, [u32; 5]); 2] = [(8, [1, 4, 2, 4, 0]), (4, [2, 4, 1, 2, 4])];
 
 impl Format {
     /// Room for at least so many rows and columns; 8-bit floats are kept as f16, which products read.
@@ -74,8 +79,18 @@ impl Format {
     fn place(self, row: u32, column: u32) -> (u32, u32) {
         let (pitch, byte) = (self.pitch(), column * self.elem_bytes());
         let plain = byte / pitch * self.panel_bytes() + row * pitch + byte % COLUMN;
-        let turn = row * pitch / PITCH % (pitch / COLUMN);
-        (plain, ((byte % pitch / COLUMN) ^ turn) * COLUMN)
+        (plain, ((byte % pitch / COLUMN) ^ self.turn(row)) * COLUMN)
+    }
+    /// By what a row's columns are turned, a sum (XOR) over the bits of its number.
+    fn turn(self, row: u32) -> u32 {
+        let (pitch, bytes) = (self.pitch(), self.elem_bytes());
+        match TURNS.iter().find(|turns| turns.0 == bytes && pitch == PITCH) {
+            Some((_, turns)) => {
+                let set = turns.iter().enumerate().filter(|(bit, _)| row >> bit & 1 == 1);
+                set.fold(0, |turn, (_, by)| turn ^ by)
+            }
+            None => row * pitch / PITCH % (pitch / COLUMN),
+        }
     }
     /// Whether the tile leaves a part of it empty.
     pub(super) fn is_padded(self, [rows, columns]: [u32; 2]) -> bool {
