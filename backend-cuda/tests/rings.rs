@@ -82,6 +82,28 @@ fn a_turn_adds_to_its_addresses_and_multiplies_none() {
     }
 }
 #[test]
+fn a_turn_asks_of_each_load_whether_its_index_is_the_last_and_nothing_else() {
+    let text = code(&product(3, ElemType::F16, 16), Target::Sm90a);
+    let turn = innermost(&text);
+    assert_eq!(turn.matches("setp.le.s32").count(), 2, "{turn}");
+    for wide in ["setp.ge.s64", "setp.lt.s64", "sub.s64"] {
+        assert!(!turn.contains(wide), "{wide} in {turn}");
+    }
+}
+#[test]
+fn limits_that_a_turn_changes_are_asked_for_each_turn() {
+    // They say that the tile ends inside the view too. The other axis of the same load stays.
+    let load = "load %a[%row, %k] else 0.0";
+    let tir = product(3, ElemType::F16, 16).replace(load, "load %a[%row, %k] limit 1: %left else 0.0");
+    let tir = tir.replace(
+        "      %x =",
+        "      %left = sub %1, %k : i32
+      %x =",
+    );
+    let turn = innermost(&code(&tir, Target::Sm90a)).to_string();
+    assert_eq!(turn.matches("setp.ge.s64").count(), 1, "{turn}");
+}
+#[test]
 fn an_operand_that_no_turn_changes_is_read_before_the_first() {
     // The left one is not the loop's: of 16 x 16 it is one `ldmatrix`.
     let tir = product(2, ElemType::F16, 16).replace("      %x = load %a[%row, %k] else 0.0 : tile<16x16xf16>\n", "");

@@ -7,6 +7,7 @@ use super::window::Hoisted;
 use crate::layout::RegLayout;
 use crate::ptx::{Bin, Line, Op as PtxOp, Place, Reg, Src, Ty};
 use rustc_hash::FxHashMap;
+use std::convert::Infallible;
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::ops::{Access, Op, Range};
 use tilewright_core::ir::{Module, OpId, RegionId, ValueId};
@@ -104,30 +105,38 @@ impl Lower<'_> {
     /// What `f` computes, once for the whole kernel; for the slots of a ring, once for its loop; and where it stands in a loop
     /// around others, whose turns would have to keep it.
     pub(in crate::lower) fn hoisted(&mut self, what: Hoisted, f: impl FnOnce(&mut Self) -> Reg) -> Reg {
+        let Ok(reg) = self.try_hoisted(what, |cx| Ok::<Reg, Infallible>(f(cx)));
+        reg
+    }
+    pub(super) fn try_hoisted<E>(
+        &mut self,
+        what: Hoisted,
+        f: impl FnOnce(&mut Self) -> Result<Reg, E>,
+    ) -> Result<Reg, E> {
         if let Some(reg) = self.hoisted.get(&what) {
-            return *reg;
+            return Ok(*reg);
         }
         match self.loops.last() {
             Some(around) if around.fills => {
                 if let Some(reg) = around.hoisted.get(&what) {
-                    return *reg;
+                    return Ok(*reg);
                 }
                 let from = self.body.aside();
-                let reg = f(self);
+                let reg = f(self)?;
                 let lines = self.body.apart(from);
                 if let Some(around) = self.loops.last_mut() {
                     around.before.extend(lines);
                     around.hoisted.insert(what, reg);
                 }
-                reg
+                Ok(reg)
             }
             Some(around) if around.is_outer => f(self),
             Some(_) | None => {
                 let from = self.body.aside();
-                let reg = f(self);
+                let reg = f(self)?;
                 self.body.resume(from, Place::Entry);
                 self.hoisted.insert(what, reg);
-                reg
+                Ok(reg)
             }
         }
     }

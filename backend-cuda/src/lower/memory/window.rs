@@ -42,6 +42,15 @@ pub(in crate::lower) enum Hoisted {
     },
     /// The policy of memory that is read once.
     EvictFirst,
+    /// Whether a tile exists along the axes where the loop whose turns are loaded ahead does not move it.
+    Whole {
+        op: OpId,
+    },
+    /// The last index along an axis that leaves room for the whole tile.
+    Last {
+        op: OpId,
+        axis: usize,
+    },
     /// A thread's place in a tile in shared memory.
     Panel {
         format: Format,
@@ -197,8 +206,8 @@ impl Lower<'_> {
             Some(carried) => carried,
             None => self.at_position(at, elem, base)?,
         };
-        let edges = self.edges(id, at, ty)?;
-        let whole = self.is_whole(&edges);
+        let edges = self.edges(id, at, ty, |_, _| true)?;
+        let whole = self.is_whole((id, at, ty), &edges)?;
         Ok(Window { base, offset, strides, thread, padding, edges, whole })
     }
     fn thread_base(&mut self, mut base: Reg, thread: &[Reg], strides: &[Src]) -> Reg {
@@ -213,8 +222,14 @@ impl Lower<'_> {
         }
         base
     }
-    /// The axes along which only the run knows what exists.
-    fn edges(&mut self, id: OpId, at: &Access, ty: Type) -> Result<Vec<Edge>, Fault> {
+    /// The axes along which only the run knows what exists, of those that are wanted.
+    fn edges(
+        &mut self,
+        id: OpId,
+        at: &Access,
+        ty: Type,
+        wanted: impl Fn(&Self, usize) -> bool,
+    ) -> Result<Vec<Edge>, Fault> {
         let dims = ty.dims().unwrap_or(Dims::SCALAR);
         let skipped = at.index.len() - dims.rank();
         // What is checked at launch, and held there, is inside.
@@ -227,7 +242,7 @@ impl Lower<'_> {
             let open = open.iter().find(|open| open.axis == axis);
             let limits = at.limits.iter().filter(|(a, _)| Some(*a as usize) == along);
             let limits: Vec<Src> = limits.map(|(_, n)| self.index(*n)).collect::<Result<_, _>>()?;
-            if open.is_none() && limits.is_empty() {
+            if open.is_none() && limits.is_empty() || !wanted(self, axis) {
                 continue;
             }
             let index = self.index(at.index[axis])?;
@@ -237,8 +252,56 @@ impl Lower<'_> {
         }
         Ok(edges)
     }
-    /// Whether every place exists; `None`: surely.
-    fn is_whole(&mut self, edges: &[Edge]) -> Option<Reg> {
+    /// Whether every place exists; `None`: surely. What no turn of a ring's loop changes is found out before it.
+    fn is_whole(&mut self, (id, at, ty): (OpId, &Access, Type), edges: &[Edge]) -> Result<Option<Reg>, Fault> {
+        let (before, each_turn): (Vec<&Edge>, Vec<&Edge>) =
+            edges.iter().partition(|edge| self.stays(at, ty, edge.axis));
+        let steady = if before.is_empty() {
+            None
+        } else {
+            let what = Hoisted::Whole { op: id };
+            let steady = self.try_hoisted(what, |cx| {
+                let edges = cx.edges(id, at, ty, |cx, axis| cx.stays(at, ty, axis))?;
+                cx.all_exist(&edges.iter().collect::<Vec<_>>()).ok_or(Fault::NoValue)
+            })?;
+            Some(steady)
+        };
+        let mut all = steady;
+        for edge in each_turn {
+            let one = match self.last(id, at, edge) {
+                Some(last) => {
+                    let index = self.scalar(at.index[edge.axis])?;
+                    Some(self.body.setp(Cmp::Le, Ty::S32, index, last))
+                }
+                None => self.all_exist(&[edge]),
+            };
+            all = match (all, one) {
+                (Some(a), Some(b)) => Some(self.body.bin(Bin::And, Ty::Pred, a, b)),
+                (one, other) => one.or(other),
+            };
+        }
+        Ok(all)
+    }
+    /// The last index that leaves room for the whole tile, where a ring's loop moves one of 32 bits that is never below 0.
+    fn last(&mut self, id: OpId, at: &Access, edge: &Edge) -> Option<Reg> {
+        let len = edge.len.filter(|_| self.fills_a_ring() && !edge.below && edge.limits.is_empty())?;
+        (self.m.ty(at.index[edge.axis]) == Type::Scalar(ElemType::I32)).then_some(())?;
+        Some(self.hoisted(Hoisted::Last { op: id, axis: edge.axis }, |cx| {
+            let last = cx.body.bin(Bin::Sub, Ty::S64, len, Src::Imm(edge.n.into()));
+            let last = cx.body.bin(Bin::Min, Ty::S64, last, Src::Imm(i32::MAX as u64));
+            cx.body.cvt(Ty::U32, Ty::U64, last)
+        }))
+    }
+    /// Whether slots of a ring are filled whose loop does not move the access along this axis.
+    fn stays(&self, at: &Access, ty: Type, axis: usize) -> bool {
+        let Some(around) = self.loops.last().filter(|_| self.fills_a_ring()) else { return false };
+        // Limits count the axes of the tile.
+        let along = |a: u32| a as usize + at.index.len() - ty.dims().unwrap_or(Dims::SCALAR).rank();
+        let moves = |v: ValueId| self.changes_in(v, around);
+        !moves(at.index[axis]) && !at.limits.iter().any(|(a, n)| along(*a) == axis && moves(*n))
+    }
+    /// `None`: there are no edges.
+    fn all_exist(&mut self, edges: &[&Edge]) -> Option<Reg> {
         let mut all = Vec::new();
         for edge in edges {
             let n = Src::Imm(u64::from(edge.n));
