@@ -141,7 +141,7 @@ pub fn block(target: Target, bytes: u64) -> [usize; 3] {
 /// Rows of blocks that are worked through together, of a result of so many columns of blocks. The programs that a GPU runs at
 /// once, some 264, cover several whole rows of up to 32; longer rows would be read again from memory (8192^3: 3137 us row by row,
 /// 2979 in bands, f16).
-fn band(target: Target, columns: usize) -> usize {
+pub fn band(target: Target, columns: usize) -> usize {
     match target {
         Target::Sim | Target::Reference => 1,
         Target::Cuda | Target::PtxEmu if columns <= 32 => 1,

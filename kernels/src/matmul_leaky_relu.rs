@@ -4,12 +4,14 @@
 //! Contract: the slope is a finite f32.  Work: `2 M N K` flops; bound by compute.  Tolerance: row `matmul` of the one table.
 
 use crate::contract::number;
-use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, STAGES, block, over_blocks, product_block};
-use crate::to_f64;
+use crate::matmul::{BLOCK, GPU_BLOCK, GPU_WIDE_BLOCK, STAGES, band, block, in_bands, over_blocks, product_block};
+use crate::{of_rows, to_f64};
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
+use tilewright::registry::{
+    Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target, spread,
+};
 
 #[device]
 fn leaky_relu<S: Shape>(x: Tile<f32, S>, slope: Scalar<f32>) -> Tile<f32, S> {
@@ -22,11 +24,13 @@ pub fn matmul_leaky_relu<T: Float + DotInto<f32>, const BM: usize, const BN: usi
     b: View<T, 2>,
     c: ViewMut<T, 2>,
     slope: Scalar<f32>,
+    #[comptime] band: usize,
 ) {
-    let columns = (b.len(Axis::<1>) + (BN - 1)) / BN;
-    let blocks = (a.len(Axis::<0>) + (BM - 1)) / BM * columns;
-    for block in (program_id()..blocks).step_by(num_programs()) {
-        let (row, col) = (block / columns * BM, block % columns * BN);
+    let rows = (a.len(Axis::<0>) + (BM - 1)) / BM;
+    let cols = (b.len(Axis::<1>) + (BN - 1)) / BN;
+    for i in (program_id()..rows * cols).step_by(num_programs()) {
+        let (row, col) = in_bands(i, rows, cols, band);
+        let (row, col) = (row * BM, col * BN);
         let product = product_block::<T, f32, BM, BN, BK>(a, b, row, col, STAGES);
         c.at(row, col).store_inside(leaky_relu(product, slope).cast::<T>());
     }
@@ -71,14 +75,19 @@ struct LeakyCase<T> {
     c: Tensor<T, 2>,
     slope: f32,
     target: Target,
+    band: usize,
 }
 
 impl<T: Float + DotInto<f32>> LeakyCase<T> {
+    const RULE: Rule = Rule::Matmul { acc: ElemType::F32 };
+
     fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
         let (m, n, k) = (s.integer("m")?, s.integer("n")?, s.integer("k")?);
         let slope = number("slope", s.number("slope")?, f64::from(f32::MIN)..=f64::from(f32::MAX))?;
         let (a, b) = (inputs.uniform("a", [m, k], -1.0..1.0), inputs.uniform("b", [k, n], -1.0..1.0));
-        Ok(Box::new(LeakyCase::<T> { a, b, c: inputs.output([m, n]), slope, target: limits.target }))
+        let [_, columns, _] = block(limits.target, T::ELEM.bytes());
+        let band = band(limits.target, n.div_ceil(columns));
+        Ok(Box::new(LeakyCase::<T> { a, b, c: inputs.output([m, n]), slope, target: limits.target, band }))
     }
 }
 
@@ -93,11 +102,16 @@ impl<T: Float + DotInto<f32>> Case for LeakyCase<T> {
             _ => matmul_leaky_relu::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }>,
         };
         let dims = self.c.dims();
-        Ok(over_blocks(kernel(&self.a, &self.b, &mut self.c, self.slope), self.target, dims, block))
+        Ok(over_blocks(kernel(&self.a, &self.b, &mut self.c, self.slope, self.band), self.target, dims, block))
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let (a, b) = (to_f64(&self.a), to_f64(&self.b));
         let expected = reference(a.view(), b.view(), self.slope.into()).into_dyn();
-        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, Rule::Matmul { acc: ElemType::F32 })])
+        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, Self::RULE)])
+    }
+    fn check_some(&self, rows: usize) -> Result<Vec<Agreement>, Diagnostics> {
+        let rows = spread(rows, self.a.dims()[0]);
+        let expected = reference(of_rows(&self.a, &rows).view(), to_f64(&self.b).view(), self.slope.into());
+        Ok(vec![Agreement::of_rows("c", self.c.as_any(), &rows, expected.view(), Self::RULE)])
     }
 }

@@ -8,11 +8,13 @@ use crate::config::{self, Configs};
 use crate::matmul::{
     BLOCK, GPU_BLOCK, GPU_F64_BLOCK, GPU_WIDE_BLOCK, STAGES, block, gpu_threads, in_bands, product_block,
 };
-use crate::to_f64;
+use crate::{of_rows, to_f64};
 use ndarray::{Array2, ArrayView2};
 use tilewright::diag::Diagnostics;
 use tilewright::prelude::*;
-use tilewright::registry::{Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target};
+use tilewright::registry::{
+    Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target, spread,
+};
 
 /// Rows of blocks that are worked through together.
 pub const BAND: usize = 4;
@@ -86,6 +88,8 @@ struct PersistentCase<T, A> {
 }
 
 impl<T: DotInto<A>, A: Num> PersistentCase<T, A> {
+    const RULE: Rule = Rule::Matmul { acc: A::ELEM };
+
     fn boxed(
         s: &Settings,
         inputs: Inputs,
@@ -121,6 +125,11 @@ impl<T: DotInto<A>, A: Num> Case for PersistentCase<T, A> {
     }
     fn check(&self) -> Result<Vec<Agreement>, Diagnostics> {
         let expected = reference(to_f64(&self.a).view(), to_f64(&self.b).view()).into_dyn();
-        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, Rule::Matmul { acc: A::ELEM })])
+        Ok(vec![Agreement::of("c", self.c.as_any(), &expected, Self::RULE)])
+    }
+    fn check_some(&self, rows: usize) -> Result<Vec<Agreement>, Diagnostics> {
+        let rows = spread(rows, self.a.dims()[0]);
+        let expected = reference(of_rows(&self.a, &rows).view(), to_f64(&self.b).view());
+        Ok(vec![Agreement::of_rows("c", self.c.as_any(), &rows, expected.view(), Self::RULE)])
     }
 }
