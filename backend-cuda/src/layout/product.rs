@@ -7,7 +7,7 @@
 use super::reg::{Coord, LANE_BITS, RegLayout, unit};
 use tilewright_core::elem::ElemType;
 use tilewright_core::ir::ops::{self, Op, Precision};
-use tilewright_core::ir::{Dims, Module, OpId, ValueId};
+use tilewright_core::ir::{Def, Dims, Module, OpId, ValueId};
 
 /// How a product is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Product {
     pub atom: Option<Atom>,
     /// Computed as the transpose.
     pub swapped: bool,
+    /// Two instructions side by side take every other column, so that a lane has two neighbours of a row of the right operand.
+    pub pairs: bool,
     pub warps: Warps,
     /// Of the result.
     pub layout: RegLayout,
@@ -119,13 +121,16 @@ fn powers(axis: usize, from: u32, count: u32) -> impl Iterator<Item = Coord> {
 }
 
 impl RegLayout {
-    /// The result: two neighbours of a row, eight rows below, then the next eight columns.
-    pub fn mma_c(rows: u32, columns: u32, warps: Warps) -> RegLayout {
+    /// The result: two neighbours of a row, eight rows below, then the next eight columns. In pairs: four neighbours, of which
+    /// the first and third are one instruction's, then eight rows below.
+    pub fn mma_c(rows: u32, columns: u32, pairs: bool, warps: Warps) -> RegLayout {
         let wide = wide(columns);
-        let mut reg = vec![unit(0, 0), unit(0, 3)];
-        reg[0] = unit(1, 0);
-        reg.extend((wide > COLUMNS).then(|| unit(1, 3)));
-        let mut thread: Vec<Coord> = powers(1, 2, 2).chain(powers(0, 1, 3)).collect();
+        let (reg, first) = match (pairs && wide > COLUMNS, wide > COLUMNS) {
+            (true, _) => (vec![unit(1, 0), unit(1, 1), unit(0, 3)], 4),
+            (false, true) => (vec![unit(1, 0), unit(0, 3), unit(1, 3)], 2),
+            (false, false) => (vec![unit(1, 0), unit(0, 3)], 2),
+        };
+        let mut thread: Vec<Coord> = powers(1, first, 2).chain(powers(0, 1, 3)).collect();
         thread.extend(warps.bases(Some(ROWS), Some(wide)));
         let rep = [rows.div_ceil(ROWS * warps.rows), columns.div_ceil(wide * warps.columns), 1, 1];
         RegLayout::new(2, reg, thread, rep)
@@ -139,13 +144,15 @@ impl RegLayout {
         thread.extend(warps.bases(Some(ROWS), None));
         RegLayout::new(2, reg, thread, [rows.div_ceil(ROWS * warps.rows), k.div_ceil(atom.depth()), 1, 1])
     }
-    /// The right operand, k by columns: a run along k, the second half of k, then the next eight columns.
-    pub fn mma_b(k: u32, columns: u32, atom: Atom, warps: Warps) -> RegLayout {
+    /// The right operand, k by columns: a run along k, the second half of k, then the next eight columns; in pairs, the next
+    /// column.
+    pub fn mma_b(k: u32, columns: u32, atom: Atom, pairs: bool, warps: Warps) -> RegLayout {
         let wide = wide(columns);
+        let (first, other) = if pairs && wide > COLUMNS { (2, unit(1, 0)) } else { (1, unit(1, 3)) };
         let mut reg: Vec<Coord> = powers(0, 1, atom.run().trailing_zeros()).collect();
         reg.extend(atom.second().map(|half| unit(0, half)));
-        reg.extend((wide > COLUMNS).then(|| unit(1, 3)));
-        let mut thread: Vec<Coord> = powers(0, atom.run(), 2).chain(powers(1, 1, 3)).collect();
+        reg.extend((wide > COLUMNS).then_some(other));
+        let mut thread: Vec<Coord> = powers(0, atom.run(), 2).chain(powers(1, first, 3)).collect();
         thread.extend(warps.bases(None, Some(wide)));
         RegLayout::new(2, reg, thread, [k.div_ceil(atom.depth()), columns.div_ceil(wide * warps.columns), 1, 1])
     }
@@ -164,14 +171,17 @@ impl Product {
             let bytes = o.to.0.elem().bytes() as u32;
             let layout = RegLayout::blocked(dims, bytes, 16 / bytes, threads);
             let warps = Warps { rows: 1, columns: 1, spare: threads >> LANE_BITS };
-            return Some(Product { atom: None, swapped: false, warps, layout });
+            return Some(Product { atom: None, swapped: false, pairs: false, warps, layout });
         };
         let swapped = rows <= FEW_ROWS && columns > rows;
         let (tall, flat) = if swapped { (columns, rows) } else { (rows, columns) };
         let warps = Warps::of(tall, flat, threads, along_rows && !swapped);
-        let layout = RegLayout::mma_c(tall, flat, warps);
+        // Bytes whose k runs down the rows can be read in pairs only (`ldmatrix` transposes 16 bits).
+        let turned = matches!(m.def(o.b), Def::Result(op, _) if matches!(m.op(op).op, Op::Trans(_)));
+        let pairs = matches!(atom, Atom::S8 | Atom::U8) && !swapped && !turned;
+        let layout = RegLayout::mma_c(tall, flat, pairs, warps);
         let layout = if swapped { layout.transposed() } else { layout };
-        Some(Product { atom: Some(atom), swapped, warps, layout })
+        Some(Product { atom: Some(atom), swapped, pairs, warps, layout })
     }
     /// Layouts of both operands of the product; `None`: no instruction asks for one.
     pub fn fragments(&self, m: &Module, o: &ops::Dot) -> Option<[RegLayout; 2]> {
@@ -182,9 +192,9 @@ impl Product {
     pub fn operands(&self, rows: u32, k: u32, columns: u32, atom: Atom) -> [RegLayout; 2] {
         if self.swapped {
             let tall = RegLayout::mma_a(columns, k, atom, self.warps).transposed();
-            return [RegLayout::mma_b(k, rows, atom, self.warps).transposed(), tall];
+            return [RegLayout::mma_b(k, rows, atom, self.pairs, self.warps).transposed(), tall];
         }
-        [RegLayout::mma_a(rows, k, atom, self.warps), RegLayout::mma_b(k, columns, atom, self.warps)]
+        [RegLayout::mma_a(rows, k, atom, self.warps), RegLayout::mma_b(k, columns, atom, self.pairs, self.warps)]
     }
 }
 

@@ -101,7 +101,7 @@ names! {
 }
 names! {
     /// Three operands.
-    Tern { MadLo = "mad.lo", MadWide = "mad.wide", FmaRn = "fma.rn" }
+    Tern { MadLo = "mad.lo", MadWide = "mad.wide", FmaRn = "fma.rn", Permute = "prmt" }
 }
 names! {
     /// How an inexact conversion rounds; `.rni` and the like: to an integral value.

@@ -26,8 +26,8 @@ impl Lower<'_> {
         let swapped = product.swapped;
         let (tall, flat) = if swapped { (columns, rows) } else { (rows, columns) };
         let a_layout = RegLayout::mma_a(tall, k, atom, product.warps);
-        let b_layout = RegLayout::mma_b(k, flat, atom, product.warps);
-        let c_layout = RegLayout::mma_c(tall, flat, product.warps);
+        let b_layout = RegLayout::mma_b(k, flat, atom, product.pairs, product.warps);
+        let c_layout = RegLayout::mma_c(tall, flat, product.pairs, product.warps);
         // The axis of k is the second of a and the first of b.
         let (left, right) = if swapped { ((o.b, 0), (o.a, 1)) } else { ((o.a, 1), (o.b, 0)) };
         let wanted = |(value, axis), layout| Wanted { value, layout, turned: swapped, along: (axis, k) };
@@ -46,6 +46,8 @@ impl Lower<'_> {
         let mut own = in_place;
         let [down, across] = [c_layout.rep()[0], c_layout.rep()[1]];
         let per_step = 1 << c_layout.reg_bases().len();
+        // Of an instruction's sums, the register of each in a step: of two in pairs, every other.
+        let (apart, next) = if product.pairs && per_step > SUMS { (2, 1) } else { (1, SUMS) };
         let zero = self.constant(sum, Src::Imm(0));
         for step in 0..a_layout.rep()[1] {
             let lefts: Vec<Vec<Reg>> = (0..down).map(|row| self.rounded_words(&mut a, atom, row, step)).collect();
@@ -53,10 +55,11 @@ impl Lower<'_> {
                 let right = self.rounded_words(&mut b, atom, step, column);
                 for (row, left) in lefts.iter().enumerate() {
                     for (half, right) in right.chunks(left.len() / 2).enumerate() {
-                        let first = (row * across as usize + column as usize) * per_step + half * SUMS;
-                        let c: Vec<Reg> = sums[first..first + SUMS].iter().map(|reg| reg.unwrap_or(zero)).collect();
+                        let first = (row * across as usize + column as usize) * per_step + half * next;
+                        let places = (0..SUMS).map(|i| first + i * apart);
+                        let c: Vec<Reg> = places.clone().map(|at| sums[at].unwrap_or(zero)).collect();
                         let d = if own { c.clone() } else { (0..SUMS).map(|_| self.body.fresh(sum)).collect() };
-                        sums[first..first + SUMS].iter_mut().zip(&d).for_each(|(sum, d)| *sum = Some(*d));
+                        places.zip(&d).for_each(|(at, d)| sums[at] = Some(*d));
                         self.multiply(atom, [left, right], (c, d));
                     }
                 }

@@ -49,11 +49,13 @@ pub(super) struct Format {
 const PITCH: u32 = 128;
 /// Bytes that move together.
 const COLUMN: u32 = 16;
-/// By bytes of an element: by what each bit of a row's number turns its columns, in full panels. Any eight rows from a multiple of
-/// eight on are turned differently, as with the plain number. Besides, for what reads single elements down the rows:
+/// By bytes of an element and of a panel's row: by what each bit of a row's number turns its columns. Any eight rows from a
+/// multiple of eight on lie in different banks, as with the plain number. Besides, what reads down the rows does:
 /// of 8 bytes, four times four lanes at rows 0, 4, 8, 12 and columns 0, 1, 2, 3 (`mma`);
-/// of 4 bytes, eight times four lanes at rows 0, 1, 2, 3 and columns 0 to 7 (`mma`), and 16 bytes each of rows 0, 4, .. 28 (sums in threads).
-const TURNS: [(u32, [u32; 5]); 2] = [(8, [1, 4, 2, 4, 0]), (4, [2, 4, 1, 2, 4])];
+/// of 4 bytes, eight times four lanes at rows 0, 1, 2, 3 and columns 0 to 7 (`mma`), and 16 bytes each of rows 0, 4, .. 28 (sums in threads);
+/// of bytes, 16 each of rows 0, 1, 4, 5, 8, 9, 12, 13 (`mma`, by matrices of pairs).
+const TURNS: [(u32, u32, [u32; 5]); 4] =
+    [(8, 128, [1, 4, 2, 4, 0]), (4, 128, [2, 4, 1, 2, 4]), (1, 128, [1, 2, 4, 2, 0]), (1, 64, [0, 1, 2, 1, 0])];
 
 impl Format {
     /// Room for at least so many rows and columns; 8-bit floats are kept as f16, which products read.
@@ -84,8 +86,8 @@ impl Format {
     /// By what a row's columns are turned, a sum (XOR) over the bits of its number.
     fn turn(self, row: u32) -> u32 {
         let (pitch, bytes) = (self.pitch(), self.elem_bytes());
-        match TURNS.iter().find(|turns| turns.0 == bytes && pitch == PITCH) {
-            Some((_, turns)) => {
+        match TURNS.iter().find(|turns| (turns.0, turns.1) == (bytes, pitch)) {
+            Some((_, _, turns)) => {
                 let set = turns.iter().enumerate().filter(|(bit, _)| row >> bit & 1 == 1);
                 set.fold(0, |turn, (_, by)| turn ^ by)
             }

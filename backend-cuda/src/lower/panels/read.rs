@@ -1,11 +1,11 @@
 //! Fragments of operands out of shared memory: whole matrices by `ldmatrix` where the elements of a register lie side by
-//! side (or, transposed, have 16 bits), else element by element.
+//! side (or, transposed, have 16 bits, or 8 in pairs), else element by element.
 
 use super::super::Lower;
 use super::super::memory::Packing;
 use super::{Panels, Spots};
 use crate::layout::{Coord, RegLayout};
-use crate::ptx::{CacheHint, Op as PtxOp, Reg, Space, Touch};
+use crate::ptx::{CacheHint, Op as PtxOp, Reg, Space, Src, Tern, Touch, Ty};
 use tilewright_core::elem::ElemType;
 
 /// Reads one operand, a step of its layout at a time.
@@ -21,6 +21,8 @@ pub(in crate::lower) struct Fragments {
 enum How {
     /// So many matrices at once.
     Matrices { count: usize, trans: bool },
+    /// Four matrices at once, transposed, of pairs of bytes; the bytes of each element of the pairs are put together.
+    Pairs,
     /// Elements at these distances, joined in words of so many.
     Elements { at: Vec<Coord>, per_word: usize },
 }
@@ -43,6 +45,7 @@ impl Lower<'_> {
         let per_word = (4 / elem.bytes()).max(1) as usize;
         let (bases, how) = match matrices(&layout, elem) {
             Some((bases, count, trans)) => (bases, How::Matrices { count, trans }),
+            None if let Some(bases) = pairs(&layout, elem) => (bases, How::Pairs),
             None => {
                 let at = (0..1 << layout.reg_bases().len()).map(|reg| layout.reg_coord(reg)).collect();
                 (layout.thread_bases().to_vec(), How::Elements { at, per_word })
@@ -57,11 +60,20 @@ impl Lower<'_> {
         let [row, column] = if from.turned { [origin[1], origin[0]] } else { origin };
         match &from.how {
             How::Matrices { count, trans } => {
-                let d: Vec<Reg> = (0..*count).map(|_| self.body.fresh(crate::ptx::Ty::B32)).collect();
-                let trans = *trans;
-                let at = self.spot(&mut from.spots, [row, column, 0, 0]);
-                self.body.touch(from.touch, None, PtxOp::LdMatrix { trans, d: d.clone(), at });
-                d
+                let (count, trans) = (*count, *trans);
+                self.load_matrices(from, [row, column], (count, trans))
+            }
+            How::Pairs => {
+                let d = self.load_matrices(from, [row, column], (4, true));
+                // Each register holds two places of k of both columns; the next one the two after.
+                let of = |cx: &mut Self, half: &[Reg], bytes: u64| {
+                    cx.body.tern(Tern::Permute, Ty::B32, half[0], half[1], Src::Imm(bytes))
+                };
+                [0x6420, 0x7531]
+                    .iter()
+                    .flat_map(|bytes| d.chunks(2).map(|half| (half, *bytes)).collect::<Vec<_>>())
+                    .map(|(half, bytes)| of(self, half, bytes))
+                    .collect()
             }
             How::Elements { at, per_word } => {
                 let at: Vec<Coord> = at.iter().map(|[r, c, ..]| [r + row, c + column, 0, 0]).collect();
@@ -71,6 +83,17 @@ impl Lower<'_> {
                 values.chunks(per_word).map(|word| self.pack(elem, &packed, word)).collect()
             }
         }
+    }
+    fn load_matrices(
+        &mut self,
+        from: &mut Fragments,
+        [row, column]: [u32; 2],
+        (count, trans): (usize, bool),
+    ) -> Vec<Reg> {
+        let d: Vec<Reg> = (0..count).map(|_| self.body.fresh(Ty::B32)).collect();
+        let at = self.spot(&mut from.spots, [row, column, 0, 0]);
+        self.body.touch(from.touch, None, PtxOp::LdMatrix { trans, d: d.clone(), at });
+        d
     }
     /// Elements at constant distances from the thread's, neighbours of a row in one load.
     fn elements(&mut self, spots: &mut Spots, elem: ElemType, touch: Touch, at: &[Coord]) -> Vec<Reg> {
@@ -137,4 +160,15 @@ fn matrices(layout: &RegLayout, elem: ElemType) -> Option<(Vec<Coord>, usize, bo
     bases.resize(LANE_BITS, [0; 4]);
     bases.extend(warps);
     Some((bases, 1 << others.len(), turned))
+}
+
+/// The same for bytes in pairs along a row, whose columns are the layout's registers and lanes: four matrices, by rows of the
+/// two bits of k that a register has and lanes share.
+fn pairs(layout: &RegLayout, elem: ElemType) -> Option<Vec<Coord>> {
+    let (lanes, warps) = layout.thread_bases().split_at_checked(LANE_BITS)?;
+    let (row, column) = (|bit: u32| [1 << bit, 0, 0, 0], |bit: u32| [0, 1 << bit, 0, 0]);
+    let fits = elem.bytes() == 1
+        && lanes == [row(2), row(3), column(1), column(2), column(3)]
+        && layout.reg_bases() == [row(0), row(1), row(4), column(0)];
+    fits.then(|| [row(0), row(2), row(3), row(1), row(4)].into_iter().chain(warps.iter().copied()).collect())
 }
