@@ -143,7 +143,7 @@ mod tests {
     fn a_result_of_few_rows_becomes_an_operand_by_turning_its_matrices() {
         let warps = Warps { rows: 1, columns: 1, spare: 1 };
         let c = RegLayout::mma_c(32, 8, false, warps).transposed();
-        let b = RegLayout::mma_b(32, 8, Atom::F16, warps).transposed();
+        let b = RegLayout::mma_b(32, 8, Atom::F16, false, warps).transposed();
         assert_eq!(turned(&c, &b), Some(vec![0, 1, 2, 3]));
         assert_eq!(turned(&c, &c), None);
         // An element at (row, column) of a matrix lies in the lane that has it turned.

@@ -2,7 +2,7 @@
 //! once as are aligned together. Where a part may not exist, as many as exist together, each behind its own condition;
 //! those instructions stand behind everything else.
 //!
-//! `width.rs`: how many elements that is. `window.rs`: addresses, and which places exist. `pack.rs`: elements in words.
+//! `width.rs`: how many elements that is. `window.rs`: addresses; `edges.rs`: which places exist. `pack.rs`: elements in words.
 //! `turns.rs`: the loops around an access, and addresses that they carry; `affine.rs`: indices in their terms; `apart.rs`:
 //! whether turns collide. `atomic.rs`: sums and maxima in memory. `early.rs`: the order of loads.
 
@@ -10,16 +10,18 @@ mod affine;
 mod apart;
 mod atomic;
 mod early;
+mod edges;
 mod pack;
 mod turns;
 mod width;
 mod window;
 
 pub(super) use early::issue_order;
+pub(super) use edges::{Edge, Span};
 pub(super) use pack::Packing;
 pub(super) use turns::{Around, Kept};
 pub(super) use width::vector;
-pub(super) use window::{Edge, Hoisted, Span};
+pub(super) use window::Hoisted;
 
 use super::errors::Fault;
 use super::held::{Held, bits, held};
