@@ -210,6 +210,10 @@ fn no_operand_meets_in_a_bank_on_its_way_to_a_product() {
     }
     let wide = Case { dims: [64, 64, 128], ..Case::of(ElemType::I8, ElemType::I32) };
     assert_eq!(extra_wavefronts(&wide), 0, "rows of 128 bytes");
+    for turned in TURNS {
+        let narrow = Case { dims: [8, 64, 64], turned, ..Case::of(ElemType::F64, ElemType::F64) };
+        assert_eq!(extra_wavefronts(&narrow), 0, "rows of 64 bytes, {turned:?}");
+    }
 }
 /// Of a run on either target.
 fn extra_wavefronts(case: &Case) -> u64 {

@@ -46,19 +46,18 @@ impl Atom {
             _ => None,
         }
     }
-    /// Elements that a thread holds side by side along k: four bytes of a row; of f64, which instructions take one by one, as
-    /// many as they take in all, so that 16 bytes are read together and eight rows lie in different banks.
+    /// Elements that a thread holds side by side along k: four bytes of a row, or one element.
     pub const fn run(self) -> u32 {
         match self {
-            Atom::S8 | Atom::U8 | Atom::F64 => 4,
+            Atom::S8 | Atom::U8 => 4,
             Atom::F16 | Atom::Bf16 => 2,
-            Atom::Tf32 => 1,
+            Atom::Tf32 | Atom::F64 => 1,
         }
     }
     /// Runs of a thread along k.
     const fn runs(self) -> u32 {
         match self {
-            Atom::F64 => 1,
+            Atom::F64 => 4,
             Atom::F16 | Atom::Bf16 | Atom::Tf32 | Atom::S8 | Atom::U8 => 2,
         }
     }
@@ -66,9 +65,9 @@ impl Atom {
     pub const fn depth(self) -> u32 {
         4 * self.run() * self.runs()
     }
-    /// Steps between the runs of a thread.
-    fn second(self) -> Option<u32> {
-        (self.runs() > 1).then(|| (self.depth() / 2).trailing_zeros())
+    /// By which bits of k the runs of a thread differ.
+    fn further(self) -> std::ops::Range<u32> {
+        (self.depth() / self.runs()).trailing_zeros()..self.depth().trailing_zeros()
     }
 }
 
@@ -135,22 +134,22 @@ impl RegLayout {
         let rep = [rows.div_ceil(ROWS * warps.rows), columns.div_ceil(wide * warps.columns), 1, 1];
         RegLayout::new(2, reg, thread, rep)
     }
-    /// The left operand, rows by k: a run of a row, eight rows below, then the second half of k.
+    /// The left operand, rows by k: a run of a row, eight rows below, then the next runs.
     pub fn mma_a(rows: u32, k: u32, atom: Atom, warps: Warps) -> RegLayout {
         let mut reg: Vec<Coord> = powers(1, 1, atom.run().trailing_zeros()).collect();
         reg.push(unit(0, 3));
-        reg.extend(atom.second().map(|half| unit(1, half)));
+        reg.extend(atom.further().map(|bit| unit(1, bit)));
         let mut thread: Vec<Coord> = powers(1, atom.run(), 2).chain(powers(0, 1, 3)).collect();
         thread.extend(warps.bases(Some(ROWS), None));
         RegLayout::new(2, reg, thread, [rows.div_ceil(ROWS * warps.rows), k.div_ceil(atom.depth()), 1, 1])
     }
-    /// The right operand, k by columns: a run along k, the second half of k, then the next eight columns; in pairs, the next
+    /// The right operand, k by columns: a run along k, the next runs, then the next eight columns; in pairs, the next
     /// column.
     pub fn mma_b(k: u32, columns: u32, atom: Atom, pairs: bool, warps: Warps) -> RegLayout {
         let wide = wide(columns);
         let (first, other) = if pairs && wide > COLUMNS { (2, unit(1, 0)) } else { (1, unit(1, 3)) };
         let mut reg: Vec<Coord> = powers(0, 1, atom.run().trailing_zeros()).collect();
-        reg.extend(atom.second().map(|half| unit(0, half)));
+        reg.extend(atom.further().map(|bit| unit(0, bit)));
         reg.extend((wide > COLUMNS).then_some(other));
         let mut thread: Vec<Coord> = powers(0, atom.run(), 2).chain(powers(1, first, 3)).collect();
         thread.extend(warps.bases(None, Some(wide)));

@@ -81,20 +81,17 @@ impl Lower<'_> {
         };
         self.body.emit(PtxOp::Mma { how, d, a: a.to_vec(), b: b.to_vec(), c });
     }
-    /// A run along k is one element for each of four places of k that an instruction takes from a row: which ones does not
-    /// matter to the sum, as long as both operands agree.
+    /// One instruction of sixteen rows and places of k, or one for each eight rows and four places.
     fn multiply_f64(&mut self, [a, b]: [&[Reg]; 2], (mut c, d): (Vec<Reg>, Vec<Reg>)) {
-        let halves: Vec<&[Reg]> = a.chunks(b.len()).collect();
         if self.options.target.has_tall_f64() {
-            let a = (0..b.len()).flat_map(|k| halves.iter().map(move |half| half[k])).collect();
-            self.body.emit(PtxOp::Mma { how: Mma::F64, d, a, b: b.to_vec(), c });
+            self.body.emit(PtxOp::Mma { how: Mma::F64, d, a: a.to_vec(), b: b.to_vec(), c });
             return;
         }
-        for (k, right) in b.iter().enumerate() {
+        for (halves, right) in a.chunks(2).zip(b) {
             for (half, left) in halves.iter().enumerate() {
                 let sums = 2 * half..2 * half + 2;
                 let (d, c) = (d[sums.clone()].to_vec(), c[sums].to_vec());
-                self.body.emit(PtxOp::Mma { how: Mma::F64Small, d, a: vec![left[k]], b: vec![*right], c });
+                self.body.emit(PtxOp::Mma { how: Mma::F64Small, d, a: vec![*left], b: vec![*right], c });
             }
             c.clone_from(&d);
         }

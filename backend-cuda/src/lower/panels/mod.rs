@@ -50,12 +50,17 @@ const PITCH: u32 = 128;
 /// Bytes that move together.
 const COLUMN: u32 = 16;
 /// By bytes of an element and of a panel's row: by what each bit of a row's number turns its columns. Any eight rows from a
-/// multiple of eight on lie in different banks, as with the plain number. Besides, what reads down the rows does:
-/// of 8 bytes, four times four lanes at rows 0, 4, 8, 12 and columns 0, 1, 2, 3 (`mma`);
+/// multiple of eight on lie in different banks, as with the plain number. Besides, what reads single elements does:
+/// of 8 bytes, four times four lanes at rows and columns 0, 1, 2, 3 (`mma`);
 /// of 4 bytes, eight times four lanes at rows 0, 1, 2, 3 and columns 0 to 7 (`mma`), and 16 bytes each of rows 0, 4, .. 28 (sums in threads);
 /// of bytes, 16 each of rows 0, 1, 4, 5, 8, 9, 12, 13 (`mma`, by matrices of pairs).
-const TURNS: [(u32, u32, [u32; 5]); 4] =
-    [(8, 128, [1, 4, 2, 4, 0]), (4, 128, [2, 4, 1, 2, 4]), (1, 128, [1, 2, 4, 2, 0]), (1, 64, [0, 1, 2, 1, 0])];
+const TURNS: [(u32, u32, [u32; 5]); 5] = [
+    (8, 128, [2, 4, 1, 0, 0]),
+    (8, 64, [0, 2, 1, 0, 0]),
+    (4, 128, [2, 4, 1, 2, 4]),
+    (1, 128, [1, 2, 4, 2, 0]),
+    (1, 64, [0, 1, 2, 1, 0]),
+];
 
 impl Format {
     /// Room for at least so many rows and columns; 8-bit floats are kept as f16, which products read.
