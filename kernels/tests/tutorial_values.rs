@@ -54,6 +54,26 @@ fn every_listed_instance_agrees_with_its_reference() {
 }
 
 #[test]
+fn products_and_attention_can_be_compared_in_some_rows() {
+    let kernels = tilewright_kernels::all();
+    for (word, rows) in [
+        ("matmul:elem=f32,m=65,n=9,k=33", 65),
+        ("matmul_leaky_relu:elem=f32,m=65,n=9,k=33", 65),
+        ("persistent_matmul:elem=i8,m=65,n=9,k=33", 65),
+        ("fused_attention:elem=f32,h-q=2,h-kv=1,t-q=30,s-kv=40,d-head=16", 60),
+    ] {
+        let mut runtime = Runtime::reference();
+        let compared = kernels.instance(word).and_then(|instance| {
+            let mut case = instance.case(Inputs::Random { seed: 11 }, &runtime.limits())?;
+            case.launch()?.run(&mut runtime)?;
+            case.check_some(5)
+        });
+        for found in compared.unwrap_or_else(|e| panic!("{word}: {e}")) {
+            assert_eq!((found.rows, found.fault), ([5, rows], None), "{word}");
+        }
+    }
+}
+#[test]
 fn causal_rows_see_what_a_chunk_at_the_end_of_the_context_sees() {
     // (T, S): chunks of queries, more queries than tokens, diagonals that cross tiles, heads that share keys.
     let lengths =
