@@ -3,7 +3,8 @@
 
 use insta::assert_snapshot;
 use tilewright::prelude::*;
-use tilewright_kernels::attention::Heads;
+use tilewright_kernels::attention::{Heads, Tier};
+use tilewright_kernels::fan_out::{self, Branches, Policy, Seers};
 use tilewright_kernels::long_decode::{Form, Sizes, Split};
 use tilewright_kernels::{gqa_prefill, long_decode};
 
@@ -116,4 +117,51 @@ fn seven_cubes_share_a_context_that_they_do_not_divide() {
     let plan = long(long_decode::Problem { cubes: 7, ..LONG }, ElemType::F16).unwrap();
     assert_eq!(plan.split, Split { tokens: 131_072, sips: 1, cubes: 7, pes: 8 });
     assert!(plan.split.ragged() && plan.split.share() == 2341);
+}
+
+fn agents(policy: Policy, tokens: usize, suffixes: &[usize]) -> Result<fan_out::Plan, String> {
+    let branches = Branches { agents: suffixes.len(), tokens, heads: 8 };
+    let (tier, suffixes) = (Tier::Plain, suffixes.to_vec());
+    let p = fan_out::Problem {
+        policy,
+        tier,
+        branches,
+        suffixes,
+        d_head: 128,
+        prefix: 8192,
+        sips: 1,
+        cubes: 2,
+        pes: 8,
+        tile: 0,
+    };
+    p.check(ElemType::F16, ElemType::F32, 1 << 20).map_err(|e| e.to_string())
+}
+#[test]
+fn each_agent_needs_tokens_of_its_own_for_its_query_tokens() {
+    assert_snapshot!(agents(Policy::Stationary, 3, &[7, 2, 5]).unwrap_err(), @r"
+    error[TW-E0563]: 3 query tokens of an agent whose own tokens are 2
+     |
+     = next: use `--suffix 3`
+     = more: tilewright explain TW-E0563
+    ");
+    assert_snapshot!(agents(Policy::Stationary, 1, &[7, 0, 5]).unwrap_err(), @r"
+    error[TW-E0557]: suffix is 0, it must lie in 1..=2147483648
+     |
+     = next: choose `--suffix` in that range
+     = more: tilewright explain TW-E0557
+    ");
+    assert_snapshot!(agents(Policy::Stationary, 1, &[1 << 26, 1]).unwrap_err(), @r"
+    error[TW-E0557]: the agents' own tokens are more than 67108864
+     |
+     = next: use fewer agents, or a shorter `--suffix`
+     = more: tilewright explain TW-E0557
+    ");
+}
+#[test]
+fn only_suffixes_of_several_lengths_need_a_table() {
+    let plan = |suffixes: &[usize]| agents(Policy::Distributed, 1, suffixes).unwrap();
+    let equal = plan(&[5, 5, 5, 5]);
+    assert!(matches!(equal.seers, Seers::Equal(5)) && equal.share.suffix.tokens == 20);
+    let own = plan(&[5, 4, 1, 5]);
+    assert!(matches!(own.seers, Seers::Table(_)) && own.share.suffix.tokens == 18);
 }

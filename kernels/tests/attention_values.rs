@@ -109,3 +109,31 @@ fn agents_over_one_prefix_agree_for_both_policies_on_any_cubes() {
         format!("fan_out:policy=distributed,acc=f32,cubes={cubes},pes={pes},{sizes}")
     }));
 }
+#[test]
+fn agents_with_suffixes_of_their_own_lengths_agree_in_every_tier_and_policy() {
+    // Where rows stay with cubes, agents of the last cube have most, and places of the others' are nobody's.
+    all_agree(words(
+        &TIERS,
+        &[("stationary", 3, 8), ("stationary", 4, 1), ("distributed", 2, 4), ("distributed", 6, 2)],
+        &[(1, 1, 1), (3, 3, 50), (2, 40, 7)],
+        |tier, (policy, cubes, pes), (t_q, suffix, step)| {
+            let own = format!("agents=6,t-q={t_q},suffix={suffix},suffix-step={step}");
+            let sizes = format!("cubes={cubes},pes={pes},s-kv=300,h-q=3,d-head=64,tile=32");
+            format!("fan_out:policy={policy},tier={tier},acc=f32,{own},{sizes}")
+        },
+    ));
+}
+#[test]
+fn some_rows_are_checked_by_whole_kv_heads() {
+    let rows = |word: &str, rows: usize| {
+        let mut on = Runtime::sim();
+        let mut case = tilewright_kernels::all().instance(word)?.case(Inputs::Random { seed: 3 }, &on.limits())?;
+        case.launch()?.run(&mut on)?;
+        let checked = case.check_some(rows)?;
+        Ok::<_, tilewright::diag::Diagnostics>((checked[0].agrees(), checked[0].rows))
+    };
+    let prefill = "gqa_prefill:mode=A1,acc=f32,h-q=16,h-kv=8,t-q=3,s-kv=70,tile=32";
+    assert_eq!([1, 7].map(|n| rows(prefill, n)), [Ok((true, [6, 48])), Ok((true, [12, 48]))]);
+    let decode = "gqa_decode:mode=A2,acc=f32,h-q=24,s-kv=96,tile=16";
+    assert_eq!([4, 1000].map(|n| rows(decode, n)), [Ok((true, [6, 24])), Ok((true, [24, 24]))]);
+}

@@ -25,6 +25,12 @@ const PARAMS: &[Param] = &[
     Param::integer("agents", 0..=1 << 20, "8", "agents that share the prefix"),
     Param::integer("t-q", 0..=1 << 20, "1", "query tokens of an agent, the last of its suffix"),
     Param::integer("suffix", 0..=1 << 20, "64", "tokens of an agent that are its own"),
+    Param::integer(
+        "suffix-step",
+        0..=1 << 20,
+        "0",
+        "tokens that each agent has more of its own than the one before it",
+    ),
     params::S_KV,
     Param::integer("sips", 0..=1 << 20, "1", "SIPs that hold the prefix, each on as many cubes"),
     Param::integer("cubes", 0..=1 << 20, "8", "cubes of a SIP that hold the prefix, 1 to 16"),
@@ -49,22 +55,21 @@ pub const FAN_OUT: KernelDef = KernelDef {
         "policy=stationary,acc=f32,agents=2,suffix=9,s-kv=900,sips=2,cubes=3,h-q=4,d-head=64",
         "policy=stationary,tier=composite,acc=f32,agents=2,suffix=70,s-kv=1000,cubes=3,h-q=3,d-head=64,tile=32",
         "policy=distributed,tier=composite-fused,acc=f32,agents=4,t-q=2,suffix=9,s-kv=700,cubes=2,h-q=3,d-head=64,tile=64",
+        "policy=stationary,acc=f32,agents=3,t-q=2,suffix=3,suffix-step=40,s-kv=500,cubes=3,h-q=3,d-head=64,tile=16",
+        "policy=distributed,tier=composite,acc=f32,agents=4,suffix=1,suffix-step=30,s-kv=300,cubes=2,h-q=3,d-head=64,tile=32",
     ],
     case: case::<Plan, 2>,
 };
 
 impl Planned<2> for Plan {
     fn of(s: &Settings, elem: ElemType, acc: ElemType, limits: &Limits) -> Result<(Self, Shapes<2>), Diagnostics> {
-        let branches = Branches {
-            agents: s.integer("agents")?,
-            tokens: s.integer("t-q")?,
-            heads: s.integer("h-q")?,
-            suffix: s.integer("suffix")?,
-        };
+        let branches = Branches { agents: s.integer("agents")?, tokens: s.integer("t-q")?, heads: s.integer("h-q")? };
+        let (suffix, step): (usize, usize) = (s.integer("suffix")?, s.integer("suffix-step")?);
         let problem = Problem {
             policy: s.pick("policy", &POLICIES)?,
             tier: s.pick("tier", &Tier::ALL.map(|t| (t.name(), t)))?,
             branches,
+            suffixes: (0..branches.agents).map(|agent| suffix + agent * step).collect(),
             d_head: s.integer("d-head")?,
             prefix: s.integer("s-kv")?,
             sips: s.integer("sips")?,
@@ -78,7 +83,7 @@ impl Planned<2> for Plan {
         let plan = problem.check(elem, acc, limits.scratch_bytes)?;
         let [on_q, on_kv, on_o] = placements(&plan.share);
         let d = problem.d_head;
-        let kv = vec![(["k", "v"], [problem.prefix, d]), (["own_k", "own_v"], [branches.agents * branches.suffix, d])];
+        let kv = vec![(["k", "v"], [problem.prefix, d]), (["own_k", "own_v"], [plan.places.all, d])];
         Ok((plan, Shapes { rows: [branches.rows(), d], kv, on_q, on_kv, on_o }))
     }
     fn launch<'a, T: Float + DotInto<A>, A: Float>(&'a self, t: &'a mut Tensors<T, 2>) -> Launch<'a> {
@@ -87,7 +92,7 @@ impl Planned<2> for Plan {
     fn expected<T: Elem>(&self, t: &Tensors<T, 2>, _: usize) -> Array2<f64> {
         let (q, [kv, own]) = (to_f64(&t.q), [0, 1].map(|i| t.kv[i].each_ref().map(to_f64)));
         let views = [kv[0].view(), kv[1].view()];
-        reference(self.share.branches, q.view(), views, [own[0].view(), own[1].view()])
+        reference(self.share.branches, &self.places.of_agent, q.view(), views, [own[0].view(), own[1].view()])
     }
     fn facts(&self) -> Vec<(String, String)> {
         let share = self.share;

@@ -1,24 +1,27 @@
 //! Attention of several agents over a prefix that they share: `o[a] = softmax(q[a] . [K; K_a]^T) . [V; V_a]` for the query heads of
 //! one KV head, whose prefix lies over cubes and PEs as in long decode; each agent's own tokens, its suffix, follow the prefix.
 //! q, o: `M x D` of f16 or bf16, `M = A T G` rows in the order agent, token, head, q already scaled by `1 / sqrt(D)`.  k, v: `S x D`.
-//! own_k, own_v: `A U x D`, agent by agent; the T query tokens are the last of the U. A query token sees the prefix, and of its
-//! agent's suffix what comes up to its own place.  Plain numbers; any lengths.
+//! own_k, own_v: `P x D`, the suffixes agent by agent, each as long as it is (`own.rs`); an agent's T query tokens are the last of its
+//! own. A query token sees the prefix, and of its agent's suffix what comes up to its own place.  Plain numbers; any lengths.
 //! Stationary KV: every PE meets all rows with its part of the prefix, and partials of all rows are merged over PEs, cubes, SIPs.
 //! Distributed Q: a cube takes the rows of some agents, reads all of the prefix, and merges within itself.
-//! Contract: `contract.rs`.  Command line: `case.rs`.  Work: `4 M (S + U) D` flops over `4 (S + A U) D` bytes, once or once a cube.
+//! Contract: `contract.rs`.  Command line: `case.rs`.  Work: `4 M (S + U) D` flops over `4 (S + P) D` bytes, once or once a cube.
 //! Accumulates in `A`, f16 or f32. Tolerance: row `attention` of the one table.
 
 mod case;
 mod contract;
+mod own;
 
 use crate::attention::{Group, Partial, Tier, attend, chain_reduce, reduce_cubes, scores};
 use crate::long_decode::Split;
 use crate::open;
 use ndarray::{Array2, ArrayView2, Axis as Dim, concatenate, s};
+use std::ops::Range;
 use tilewright::prelude::*;
 
 pub use case::FAN_OUT;
 pub use contract::{Plan, Problem};
+pub use own::{Places, Seers};
 
 /// Where rows and keys meet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -37,8 +40,6 @@ pub struct Branches {
     pub tokens: usize,
     /// Query heads of the KV head.
     pub heads: usize,
-    /// Tokens of an agent that are its own.
-    pub suffix: usize,
 }
 
 impl Branches {
@@ -67,6 +68,7 @@ pub struct Share {
     pub tile: usize,
 }
 
+/// Agents with equal suffixes, of `suffix` tokens each.
 #[kernel]
 pub fn fan_out<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
     q: View<T, 2>,
@@ -76,6 +78,43 @@ pub fn fan_out<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
     own_v: View<T, 2>,
     o: ViewMut<T, 2>,
     #[comptime] share: Share,
+    #[comptime] suffix: usize,
+) {
+    let seers =
+        |own: (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| seers_by_place(share.branches, suffix, own, at, n);
+    over_prefix_and_own::<T, A, M, D>([q, k, v, own_k, own_v], o, share, seers);
+}
+
+/// Agents with suffixes of any lengths. `seen_by`: of each token, the first row that sees it and the first behind those that do.
+#[kernel]
+pub fn fan_out_ragged<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
+    q: View<T, 2>,
+    k: View<T, 2>,
+    v: View<T, 2>,
+    own_k: View<T, 2>,
+    own_v: View<T, 2>,
+    seen_by: View<i32, 2>,
+    o: ViewMut<T, 2>,
+    #[comptime] share: Share,
+) {
+    let nobody = share.branches.rows() as i32;
+    let seers = |(first, mine): (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
+        let row = |i: i32| {
+            seen_by.at(i, first + at).limit(Axis::<0>, mine - at).load_sized_or::<D1<ANY>>(open([(ANY, n)]), nobody)
+        };
+        (row(0), row(1))
+    };
+    over_prefix_and_own::<T, A, M, D>([q, k, v, own_k, own_v], o, share, seers);
+}
+
+/// `seers`: the rows that see each of `n` tokens, of a PE's own ones (the first, and how many) from the `at`-th on: from one row up
+/// to, but without, another; none for a token that is not the PE's.
+#[device]
+fn over_prefix_and_own<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
+    [q, k, v, own_k, own_v]: [View<T, 2>; 5],
+    o: ViewMut<T, 2>,
+    share: Share,
+    seers: impl Fn((Scalar<i32>, Scalar<i32>), Scalar<i32>, usize) -> (Tile<i32, D1<ANY>>, Tile<i32, D1<ANY>>),
 ) {
     let row = match share.policy {
         Policy::Stationary => scalar(0),
@@ -101,7 +140,7 @@ pub fn fan_out<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
     let of_suffixes = |tokens: (Scalar<i32>, Scalar<i32>), at: Scalar<i32>, n: usize| {
         let (k, v) = (load(own_k, tokens, at, n), load(own_v, tokens, at, n));
         let s: Tile<A, D2<M, ANY>> = scores(tier != Tier::Plain, q, k);
-        let (from, to) = seers(share.branches, tokens, at, n);
+        let (from, to) = seers(tokens, at, n);
         let row = iota_sized::<i32, D2<M, ANY>>(Axis::<0>, open([(M, share.rows), (ANY, n)])) + row;
         (select((row >= from.row()) & (row < to.row()), s, A::LOWEST), v)
     };
@@ -150,19 +189,20 @@ pub fn fan_out<T: Float + DotInto<A>, A: Float, const M: usize, const D: usize>(
     }
 }
 
-/// The rows that see each of `n` suffix tokens: from one up to, but without, another. None for a token that is not the PE's.
+/// The rows that see tokens of equal suffixes.
 #[device]
-fn seers(
+fn seers_by_place(
     b: Branches,
+    suffix: usize,
     (first, mine): (Scalar<i32>, Scalar<i32>),
     at: Scalar<i32>,
     n: usize,
 ) -> (Tile<i32, D1<ANY>>, Tile<i32, D1<ANY>>) {
     let index = iota_sized::<i32, D1<ANY>>(Axis::<0>, [n]);
     let token = index + (first + at);
-    let agent = token / b.suffix * b.of_agent();
+    let agent = token / suffix * b.of_agent();
     // Query token t is at `suffix - tokens + t`: the rows of earlier ones do not see what comes after them.
-    let ahead = maximum(token % b.suffix - (b.suffix - b.tokens), 0) * b.heads;
+    let ahead = maximum(token % suffix - (suffix - b.tokens), 0) * b.heads;
     (select(index < mine - at, agent + ahead, b.rows() as i32), agent + b.of_agent())
 }
 
@@ -177,9 +217,10 @@ impl Share {
 }
 
 /// f64, agent by agent and token by token over the prefix and what the token sees of its own; shares nothing with the kernel.
-/// q: `M x D`, scaled; k, v: the prefix; own: the suffixes.
+/// q: `M x D`, scaled; k, v: the prefix; own: the suffixes, at the places of each agent.
 pub fn reference(
     b: Branches,
+    places: &[Range<usize>],
     q: ArrayView2<f64>,
     [k, v]: [ArrayView2<f64>; 2],
     own: [ArrayView2<f64>; 2],
@@ -187,9 +228,9 @@ pub fn reference(
     let mut o = Array2::zeros(q.dim());
     for (i, mut out) in o.axis_chunks_iter_mut(Dim(0), b.heads).enumerate() {
         let (agent, token) = (i / b.tokens, i % b.tokens);
-        let (from, seen) = (agent * b.suffix, b.suffix - b.tokens + token + 1);
+        let Range { start, end } = places[agent];
         let with_own = |x: ArrayView2<f64>, own: ArrayView2<f64>| {
-            let own = own.slice_move(s![from..from + seen, ..]);
+            let own = own.slice_move(s![start..end - b.tokens + token + 1, ..]);
             concatenate(Dim(0), &[x, own]).unwrap_or_else(|_| Array2::zeros([0, 0]))
         };
         let (k, v) = (with_own(k, own[0]), with_own(v, own[1]));
@@ -216,13 +257,17 @@ pub fn placements(share: &Share) -> [Placement; 3] {
 
 /// The launch of a plan on these tensors.
 pub fn launch<'a, T: Float + DotInto<A>, A: Float>(
-    plan: &Plan,
+    plan: &'a Plan,
     q: &'a Tensor<T, 2>,
     [k, v]: [&'a Tensor<T, 2>; 2],
     own: [&'a Tensor<T, 2>; 2],
     o: &'a mut Tensor<T, 2>,
 ) -> Launch<'a> {
-    let split = plan.share.prefix;
-    fan_out::<T, A, ANY, ANY>(q, k, v, own[0], own[1], o, plan.share)
-        .grid(Grid::cubes(split.cubes).pes(split.pes).sips(split.sips))
+    let (share, [own_k, own_v]) = (plan.share, own);
+    let launch = match &plan.seers {
+        Seers::Equal(suffix) => fan_out::<T, A, ANY, ANY>(q, k, v, own_k, own_v, o, share, *suffix),
+        Seers::Table(seen_by) => fan_out_ragged::<T, A, ANY, ANY>(q, k, v, own_k, own_v, seen_by, o, share),
+    };
+    let split = share.prefix;
+    launch.grid(Grid::cubes(split.cubes).pes(split.pes).sips(split.sips))
 }
