@@ -3,19 +3,29 @@
 //!
 //! A fault does not stop the trace: the op is appended with the type its handle says, its results are marked, and what
 //! uses them is not checked again, so each mistake is reported once. Only limits and panics end a trace early.
+//!
+//! `append`: ops, constants and parameters. `region`: bodies of loops and conditions. `name`: the names that statements give.
+
+mod append;
+mod name;
+mod region;
 
 use super::errors::{LangFault, MAX_CALLS, MAX_NESTING, MAX_OPS, MAX_STACK};
 use super::handle::Val;
 use super::unwind;
 use crate::diag::{Color, Diagnostic, Diagnostics, render};
-use crate::elem::ElemType;
 use crate::ir::loc::Place;
 use crate::ir::verify::verify;
-use crate::ir::{Builder, Def, Deny, Dims, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
+use crate::ir::{Builder, Def, Deny, Fault, Literal, Loc, LocId, Module, Op, RegionId, Results, Type, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::sync::Arc;
+
+pub(crate) use append::{constant, effect, emit, emit_all, fail, known, parameter, silent_type, spoil, tile_type, ty};
+pub use name::{Mark, mark, name_last, named};
+pub(crate) use name::{hands_back, name};
+pub(crate) use region::{Traced, has_effects, hide, region, reveal, splice};
 
 thread_local! {
     static TRACER: RefCell<Option<Tracer>> = const { RefCell::new(None) };
@@ -359,214 +369,6 @@ fn outside() -> ! {
     let at = Location::caller();
     let place = Place { file: at.file().into(), line: at.line(), col: at.column() };
     panic!("{}", render(&LangFault::Outside.diagnostic().label(place, "no kernel is traced here"), Color::Never))
-}
-
-/// Traces an op with one result; `ty` is what the handle says of it.
-#[track_caller]
-pub(crate) fn emit(ty: Type, make: impl FnOnce(&mut Tracer) -> Op) -> Val {
-    at(|t| {
-        let op = make(t);
-        let results = t.emit(op, &[ty]);
-        // An op of the table gives as many results as its row says, faulty or not.
-        results.get(0).map_or(Val::FOREIGN, |v| t.val(v))
-    })
-}
-/// Traces an op without a result.
-#[track_caller]
-pub(crate) fn effect(make: impl FnOnce(&mut Tracer) -> Op) {
-    at(|t| {
-        let op = make(t);
-        t.emit(op, &[]);
-    });
-}
-/// Traces an op with any number of results. `parts` name them relative to the statement around; `names` outright.
-#[track_caller]
-pub(crate) fn emit_all(
-    types: &[Type],
-    parts: Vec<String>,
-    names: &[String],
-    make: impl FnOnce(&mut Tracer) -> Op,
-) -> Vec<Val> {
-    at(|t| {
-        let op = make(t);
-        let results = t.emit(op, types);
-        let count = parts.len();
-        t.last.set(results.iter().take(count), parts);
-        let unnamed = results.iter().len().saturating_sub(names.len());
-        for (v, name) in results.iter().skip(unnamed).zip(names).filter(|(_, n)| !n.is_empty()) {
-            t.b.name(v, name);
-        }
-        results.iter().map(|v| t.val(v)).collect()
-    })
-}
-/// A scalar constant: a value, not an op; it prints where it is used.
-#[track_caller]
-pub(crate) fn constant(lit: Literal) -> Val {
-    at(|t| {
-        t.last.set(std::iter::empty(), Vec::new());
-        let id = t.literal(lit);
-        t.val(id)
-    })
-}
-/// The type of a value.
-#[track_caller]
-pub(crate) fn ty(v: Val) -> Type {
-    at(|t| {
-        let ty = t.type_of(v);
-        t.spoil_next = false; // the use that follows reports for itself
-        ty
-    })
-}
-/// The type of a value, which other checks have seen.
-pub(crate) fn silent_type(v: Val) -> Type {
-    TRACER.with_borrow(|t| match t {
-        Some(t) if v.trace == t.number && v.id.index() < t.homes.len() => t.module().ty(v.id),
-        _ => Type::BOOL,
-    })
-}
-/// The constant that a value is, if it is one.
-pub(crate) fn known(v: Val) -> Option<Literal> {
-    TRACER.with_borrow(|t| {
-        let t = t.as_ref().filter(|t| v.trace == t.number && v.id.index() < t.homes.len())?;
-        t.module().literal(v.id)
-    })
-}
-/// The type of a tile (or scalar) with these lengths. A fault in them spoils the next op.
-#[track_caller]
-pub(crate) fn tile_type(elem: ElemType, dims: &[usize]) -> Type {
-    if let Some(dims) = Dims::new(dims) {
-        return Type::of(elem, dims);
-    }
-    let open = dims.contains(&super::shape::ANY);
-    at(|t| {
-        t.fail(if open { LangFault::OpenShape } else { LangFault::TileSize { dims: dims.to_vec() } });
-        t.spoil_next = true;
-    });
-    let ones = [1; crate::ir::MAX_RANK];
-    Type::of(elem, Dims::new(&ones[..dims.len().min(ones.len())]).unwrap_or(Dims::SCALAR))
-}
-/// A fault of the kernel; tracing goes on, so that all are reported.
-#[track_caller]
-pub(crate) fn fail(fault: LangFault) {
-    at(|t| t.fail(fault));
-}
-/// Says that the next op is faulty for a reason already reported.
-pub(crate) fn spoil() {
-    TRACER.with_borrow_mut(|t| {
-        if let Some(t) = t {
-            t.spoil_next = true;
-        }
-    });
-}
-/// The handle of a runtime parameter.
-#[track_caller]
-pub(crate) fn parameter(index: usize) -> Val {
-    at(|t| t.module().params.get(index).copied().map_or(Val::FOREIGN, |v| t.val(v)))
-}
-
-/// A closed region, and what its body returned.
-pub(crate) struct Traced<R> {
-    pub region: RegionId,
-    pub out: R,
-}
-/// Traces `body` into a region of its own; `yields` says what it hands back.
-#[track_caller]
-pub(crate) fn region<R>(
-    args: &[Type],
-    names: &[String],
-    body: impl FnOnce(&[Val]) -> R,
-    yields: impl FnOnce(&R) -> Vec<Val>,
-) -> Traced<R> {
-    let args = at(|t| t.open(args, names));
-    let out = body(&args);
-    let yields = yields(&out);
-    let region = at(|t| t.close(&yields));
-    Traced { region, out }
-}
-/// Lets what follows use the values of a closed region, until `hide`: the body of a `while` sees its condition's.
-pub(crate) fn reveal(region: RegionId) {
-    TRACER.with_borrow_mut(|t| {
-        if let Some(t) = t {
-            let current = t.visible.len().saturating_sub(1);
-            t.visible.insert(current, region); // below the current one, where ops go
-        }
-    });
-}
-pub(crate) fn hide(region: RegionId) {
-    TRACER.with_borrow_mut(|t| {
-        if let Some(t) = t {
-            t.visible.retain(|r| *r != region);
-        }
-    });
-}
-/// Moves the ops of a closed region into the current one.
-pub(crate) fn splice(region: RegionId) {
-    TRACER.with_borrow_mut(|t| {
-        if let Some(t) = t {
-            t.b.splice(region);
-            let into = t.current();
-            t.merged.insert(region, into);
-        }
-    });
-}
-/// Whether running the ops of a region can be noticed beyond their results: a read may fault, an integer division by
-/// zero leaves an error record.
-pub(crate) fn has_effects(region: RegionId) -> bool {
-    TRACER.with_borrow(|t| {
-        let Some(t) = t else { return false };
-        let m = t.module();
-        m.region(region).ops.iter().any(|op| match &m.op(*op).op {
-            Op::Div(crate::ir::ops::Div { b, .. }) | Op::Rem(crate::ir::ops::Rem { b, .. }) => {
-                m.literal(*b).is_none_or(|lit| lit.as_int() == Some(0)) && m.ty(*b).is(crate::elem::Class::Int)
-            }
-            op => op.effect() != crate::ir::Effect::Pure,
-        })
-    })
-}
-
-/// How many values there were when a statement began.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Mark(u32);
-
-#[doc(hidden)]
-pub fn mark() -> Mark {
-    TRACER.with_borrow(|t| Mark(t.as_ref().map_or(0, |t| t.module().num_values() as u32)))
-}
-/// Names what the last operation handed back, as far as it was made since `mark`.
-#[doc(hidden)]
-pub fn name_last(mark: Mark, name: &str) {
-    TRACER.with_borrow_mut(|t| {
-        if let Some(t) = t {
-            t.name_last(mark, name);
-        }
-    });
-}
-/// Passes a field's value on, and names it as a statement would.
-#[doc(hidden)]
-pub fn named<T>(mark: Mark, value: T, name: &str) -> T {
-    name_last(mark, name);
-    value
-}
-/// Says what an operation or a `#[device]` function hands back, whatever it has traced: the values that a name is for. A
-/// value keeps the first name it gets.
-pub(crate) fn hands_back(vals: &[Val], parts: Vec<String>) {
-    TRACER.with_borrow_mut(|t| {
-        if let Some(t) = t {
-            t.last.set(vals.iter().map(|v| v.id), parts);
-        }
-    });
-}
-/// Names a value outright.
-pub(crate) fn name(v: Val, name: &str) {
-    TRACER.with_borrow_mut(|t| {
-        if let Some(t) = t
-            && v.trace == t.number
-            && v.id.index() < t.homes.len()
-        {
-            t.b.name(v.id, name);
-        }
-    });
 }
 
 /// The call of a `#[device]` function, while its body is traced.
