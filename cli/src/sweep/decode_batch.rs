@@ -49,12 +49,11 @@ impl Study for DecodeBatch {
         let mut points = Vec::new();
         for &mode in &plan.modes {
             for &s_kv in &plan.contexts {
-                let instance = plan.short("gqa_decode", mode, s_kv)?;
-                let cubes = plan.cubes(&instance, mode)?;
-                for users in batches(capacity(plan, cubes)) {
-                    let sizes = [mode.kv_per_cube(), cubes, s_kv, users];
-                    let key = [Cell::from(mode.name())].into_iter().chain(sizes.map(Cell::from)).collect();
-                    points.push(Point { key, instance: instance.clone(), cubes, users, machine: None });
+                let one = plan.mapped(plan.short("gqa_decode", mode, s_kv)?, mode, s_kv, [])?;
+                for users in batches(capacity(plan, one.cubes)) {
+                    let mut point = Point { users, ..one.clone() };
+                    point.key.push(users.into());
+                    points.push(point);
                 }
             }
         }

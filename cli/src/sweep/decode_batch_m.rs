@@ -1,7 +1,7 @@
 //! `decode-batch-m`: a decode step of B requests over one context, whose rows share each product: B G rows instead of G.
 
 use super::figures::{Table, figure, over_doublings};
-use super::measure::{MIB, measure};
+use super::measure::{MIB, measure, pe_ns, slices_use};
 use super::plan::{Flag, Plan, Point};
 use super::{Column, Study};
 use crate::plot::{Axis, Figure};
@@ -54,11 +54,7 @@ impl Study for DecodeBatchM {
         for &mode in &plan.modes {
             for &s_kv in &plan.contexts {
                 for &batch in &plan.batch {
-                    let instance = of(plan, mode, s_kv, batch)?;
-                    let cubes = plan.cubes(&instance, mode)?;
-                    let sizes = [mode.kv_per_cube(), cubes, s_kv, batch];
-                    let key = [Cell::from(mode.name())].into_iter().chain(sizes.map(Cell::from)).collect();
-                    points.push(Point { key, instance, cubes, users: 1, machine: None });
+                    points.push(plan.mapped(of(plan, mode, s_kv, batch)?, mode, s_kv, [batch])?);
                 }
             }
         }
@@ -76,10 +72,7 @@ impl Study for DecodeBatchM {
         };
         let group = Group { pes: PES_PER_CUBE / mode.kv_per_cube() };
         let cut = Cut::of(s_kv, group, longest_tile(&point.instance)?, CONFIGS.ahbm.deal);
-        let pe_ns = t.wall.as_ns() * t.n_pe as f64;
         let products = plan.machine.gemm_time(ElemType::F16, (batch * h_q) as u64, 2 * s_kv as u64, d_head as u64);
-        let rate_ns = plan.machine.hbm.slice_rate.0 as f64 / 1e9;
-        let bytes = t.sums.read_bytes + t.sums.write_bytes;
         let rows = batch * h_q / setting("h-kv")?.max(1);
         let padded = match plan.tier {
             Tier::Plain => rows,
@@ -92,8 +85,8 @@ impl Study for DecodeBatchM {
             t.wall.as_us().into(),
             (t.wall.as_us() / batch as f64).into(),
             (one.as_us() * batch as f64 / t.wall.as_us()).into(),
-            (products.as_ns() / pe_ns).into(),
-            (bytes as f64 / (pe_ns * rate_ns)).into(),
+            (products.as_ns() / pe_ns(t)).into(),
+            slices_use(plan, t).into(),
             (t.sums.read_bytes as f64 / MIB).into(),
         ])
     }

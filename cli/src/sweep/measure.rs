@@ -52,6 +52,17 @@ pub fn math_count(t: &Timing) -> u64 {
     COUNTED.iter().filter_map(|mnemonic| t.commands.get(mnemonic)).sum::<u64>() + t.composite_math_ops
 }
 
+/// Time of all PEs together, the denominator of utilisations.
+pub fn pe_ns(t: &Timing) -> f64 {
+    t.wall.as_ns() * t.n_pe as f64
+}
+
+/// Share of what the slices of all PEs could have moved.
+pub fn slices_use(plan: &Plan, t: &Timing) -> f64 {
+    let rate_ns = plan.machine.hbm.slice_rate.0 as f64 / 1e9;
+    (t.sums.read_bytes + t.sums.write_bytes) as f64 / (pe_ns(t) * rate_ns)
+}
+
 /// Commands and cycles of the PE that the long-context tables show: PE 0 of cube 6, or of the last cube if there are fewer.
 pub fn observed(t: &Timing, cubes: usize) -> (u64, u64) {
     let cube = 6.min(cubes - 1);

@@ -178,12 +178,22 @@ impl Plan {
         let tier = if self.tier == Tier::Plain { String::new() } else { format!("tier={},", self.tier.name()) };
         self.kernels.instance(&format!("{kernel}:mode={},{tier}s-kv={s_kv},acc={}", mode.name(), self.acc))
     }
-    /// Cubes that one user's KV heads take, with the kernel's own number of heads.
+    /// A short-context instance in a mapping: how the mapping is named, how many KV heads a cube has, cubes that one user's KV heads
+    /// take, the context, and what else tells it from others.
     ///
     /// # Errors
     /// The kernel does not have the parameter.
-    pub fn cubes(&self, instance: &Instance, mode: Mode) -> Result<usize, Diagnostics> {
-        Ok(instance.settings.integer("h-kv")?.div_ceil(mode.kv_per_cube()))
+    pub fn mapped(
+        &self,
+        instance: Instance,
+        mode: Mode,
+        s_kv: usize,
+        more: impl IntoIterator<Item = usize>,
+    ) -> Result<Point, Diagnostics> {
+        let cubes = instance.settings.integer("h-kv")?.div_ceil(mode.kv_per_cube());
+        let sizes = [mode.kv_per_cube(), cubes, s_kv].into_iter().chain(more);
+        let key = [Cell::from(mode.name())].into_iter().chain(sizes.map(Cell::from)).collect();
+        Ok(Point { key, instance, cubes, users: 1, machine: None })
     }
     /// The long-context kernel in a form, with the sweep's addressing.
     ///

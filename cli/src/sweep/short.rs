@@ -2,7 +2,7 @@
 //! Columns as in AHBM.md, sections 8 and 9.
 
 use super::figures::{Bars, Table, figure, over_doublings};
-use super::measure::{KIB, MIB, math_count, measure};
+use super::measure::{KIB, MIB, math_count, measure, pe_ns, slices_use};
 use super::plan::{Flag, Plan, Point};
 use super::{Column, Study};
 use crate::plot::{Axis, Body, Figure};
@@ -111,11 +111,9 @@ impl Study for Short {
         let mut points = Vec::new();
         for &mode in &plan.modes {
             for &s_kv in &plan.contexts {
-                let instance = plan.short(kernel, mode, s_kv)?;
-                let cubes = plan.cubes(&instance, mode)?;
-                let key = [mode.name().into(), mode.kv_per_cube().into(), cubes.into(), s_kv.into()];
-                let key = variant.iter().cloned().chain(key).collect();
-                points.push(Point { key, instance, cubes, users: 1, machine: None });
+                let mut point = plan.mapped(plan.short(kernel, mode, s_kv)?, mode, s_kv, [])?;
+                point.key.splice(..0, variant.clone());
+                points.push(point);
             }
         }
         Ok(points)
@@ -124,22 +122,17 @@ impl Study for Short {
         let of = |name: &str| point.instance.settings.integer(name);
         // Keys and values of f16 in one cube.
         let cache = 2 * (of("h-kv")? / point.cubes.max(1)) * of("s-kv")? * of("d-head")?;
-
-        // Time of all PEs together, the denominator of both utilisations.
-        let pe_ns = t.wall.as_ns() * t.n_pe as f64;
-        let bytes = t.sums.read_bytes + t.sums.write_bytes;
-        let rate_ns = plan.machine.hbm.slice_rate.0 as f64 / 1e9;
         let mut cells: Vec<Cell> = vec![
             t.wall.as_us().into(),
             t.n_pe.into(),
-            ((t.sums.gemm.as_ns() + t.sums.gemm_tiles.as_ns()) / pe_ns).into(),
+            ((t.sums.gemm.as_ns() + t.sums.gemm_tiles.as_ns()) / pe_ns(t)).into(),
             math_count(t).into(),
         ];
         if plan.tier != Tier::Plain {
             cells.push(t.sums.math_tiles.as_us().into());
         }
         cells.extend([
-            Cell::from(bytes as f64 / (pe_ns * rate_ns)),
+            Cell::from(slices_use(plan, t)),
             (t.sums.read_bytes as f64 / MIB).into(),
             (t.sums.write_bytes as f64 / KIB).into(),
             (t.sums.ipcq_bytes as f64 / KIB).into(),
