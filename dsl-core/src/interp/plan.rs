@@ -2,6 +2,7 @@
 //! itself, and which views' atomics show their order.
 
 use crate::elem::Class;
+use crate::ir::effects::param;
 use crate::ir::ops::Field;
 use crate::ir::{Def, Effect, Module, Op, OpId, RegionId, Type, ValueId, ops};
 
@@ -30,7 +31,7 @@ fn ordered(m: &Module) -> Vec<bool> {
             Op::AtomicMax(o) => (&o.at, &mut maxima),
             _ => return,
         };
-        if let Def::Param(i) = m.def(at.view) {
+        if let Some(i) = param(m, at.view) {
             seen[i as usize] = true;
         }
     });

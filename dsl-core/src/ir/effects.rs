@@ -79,7 +79,7 @@ impl Effects {
 }
 
 /// The position of the parameter that a view is.
-fn param(m: &Module, view: ValueId) -> Option<u32> {
+pub(crate) fn param(m: &Module, view: ValueId) -> Option<u32> {
     match m.def(view) {
         Def::Param(i) => Some(i),
         Def::Const(_) | Def::Result(..) | Def::Arg(..) => None,
