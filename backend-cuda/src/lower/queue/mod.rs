@@ -48,6 +48,8 @@ pub(super) struct Queues {
     comes_in: Option<OpId>,
     /// Rows that go to all peers at once.
     scatter: Option<Rc<Scatter>>,
+    /// Whether the rows of all peers are there, from the first one that is taken on.
+    all_there: Option<Reg>,
     /// What finds the other ends of the cluster's queues, until it has been emitted.
     links: Vec<Line>,
     /// It has come there.

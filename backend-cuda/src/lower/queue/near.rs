@@ -153,7 +153,7 @@ impl Lower<'_> {
             let empty = self.in_slot(near.own, slot, MBARRIER, near.empties[target]);
             let before = self.body.bin(Bin::Xor, Ty::B32, parity, Src::Imm(1));
             let stop = self.stop(parcel.first(), Why::Space { slots: to.slots * parcel.messages() });
-            self.await_phase((empty, before.into()), (stop, count, parcel.messages()), &[], without);
+            self.await_phase((empty, before.into(), None), (stop, count, parcel.messages()), &[], without);
         }
         let (fulls, slots) = (self.there(end, place, MBARRIER * to.slots), self.there(end, place, to.bytes()));
         let barrier = self.in_slot(fulls, slot, MBARRIER, near.fulls[b]);
@@ -202,7 +202,9 @@ impl Lower<'_> {
         self.one_more(count, of.slots);
         let (words, received) = (self.room_for_words(&wires), self.body.label());
         let stop = self.stop(id, Why::Message);
-        self.await_phase((barrier, parity), (stop, before, parcel.messages()), &words.concat(), received);
+        // No other message than a scattered row comes from a peer then.
+        let looked = self.queues.all_there.filter(|_| matches!(o.port, Port::Peer(_)));
+        self.await_phase((barrier, parity, looked), (stop, before, parcel.messages()), &words.concat(), received);
         if let Some((kind, kind_at)) = kind {
             self.expect_kind(id, kind, Space::Shared, behind(at, kind_at));
         }

@@ -5,7 +5,7 @@
 
 use super::super::Lower;
 use super::near::{MBARRIER, Near};
-use crate::ptx::{Addr, Cluster, Cmp, Guard, Op as PtxOp, Src, Tern, Ty};
+use crate::ptx::{Addr, Bin, Cluster, Cmp, Guard, Op as PtxOp, Reg, Src, Tern, Ty};
 use std::rc::Rc;
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::{self, Port, Pred};
@@ -138,6 +138,9 @@ impl Lower<'_> {
         let m = self.m;
         let at = |fault: super::Fault| Diagnostics::from(fault.diagnostic(m, id));
         if scatter.recvs.contains(&id) {
+            if self.queues.all_there.is_none() {
+                self.queues.all_there = self.try_all(&near, scatter.recvs.len() as u32);
+            }
             self.region(o.other)?;
             for (v, from) in m.op(id).results.iter().zip(&m.region(o.other).yields) {
                 self.alias(v, *from).map_err(at)?;
@@ -148,6 +151,15 @@ impl Lower<'_> {
             self.send_to_owners(&near, &scatter).map_err(at)?;
         }
         Ok(scatter.sends.contains(&id))
+    }
+    /// Whether the rows of all peers are there. One look after the other would cost as much as the exchange itself; as it is,
+    /// the looks overlap, and each row is waited for by itself only if one of them fails.
+    fn try_all(&mut self, near: &Near, peers: u32) -> Option<Reg> {
+        let boxes = (0..peers).map(|peer| near.plan.from(Port::Peer(peer)));
+        let fulls: Vec<u32> = boxes.map(|b| Some(near.fulls[b?])).collect::<Option<_>>()?;
+        let looks: Vec<Reg> =
+            fulls.iter().map(|full| self.try_wait(Addr::reg(near.own, i64::from(*full)), Src::Imm(0))).collect();
+        looks.into_iter().reduce(|all, one| self.body.bin(Bin::And, Ty::Pred, all, one))
     }
     fn send_to_owners(&mut self, near: &Rc<Near>, scatter: &Scatter) -> super::Done {
         let parcel = near.plan.parcel(scatter.parcels[0]).ok_or(super::Fault::NoValue)?;

@@ -10,17 +10,17 @@ use crate::ptx::{
 };
 
 impl Lower<'_> {
-    /// Waits until the phase of an mbarrier of this CTA is over. In vain: `stop` is noted with the count of messages (of
+    /// Waits until the phase of an mbarrier of this CTA is over, unless `looked` says that it is. In vain: `stop` is noted with the count of messages (of
     /// parcels, and messages of each), the registers become zero, and the thread goes on at `without`.
     pub(super) fn await_phase(
         &mut self,
-        (at, parity): (Addr, Src),
+        (at, parity, looked): (Addr, Src, Option<Reg>),
         (stop, count, each): (usize, Reg, u32),
         registers: &[Reg],
         without: Label,
     ) {
         let (slow, over) = (self.body.label(), self.body.label());
-        let is_over = self.try_wait(at, parity);
+        let is_over = looked.unwrap_or_else(|| self.try_wait(at, parity));
         self.body.emit_if(Guard { pred: is_over, negated: true }, PtxOp::Bra { to: slow, uniform: false });
         self.body.emit(PtxOp::Label(over));
         let from = self.body.aside();
