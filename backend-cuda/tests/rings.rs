@@ -6,7 +6,7 @@ mod common;
 use common::{Value, difference, emulated, interpreted, parse, some};
 use tilewright_core::elem::ElemType;
 use tilewright_core::launch::Grid;
-use tilewright_core::passes::facts::Known;
+use tilewright_core::passes::facts::{Known, KnownArg};
 use tilewright_cuda::{Options, Target, compile};
 use tilewright_ptx_emu::Schedule;
 
@@ -124,4 +124,70 @@ fn fewer_stages_than_asked_for_are_told_with_the_loop() {
     // 16 x 256 and 256 x 32 of 4 bytes are 48 KiB a stage, of the 99 KiB of sm_80.
     assert_eq!(remarks(2), Vec::<String>::new());
     assert_eq!(remarks(3), ["test.tir:6:5: ring: declined: for has 2 of 3 stages: shared memory holds no more"]);
+}
+
+/// Two products in a row over all of k and v, for two warps, which sum up half of their registers.
+fn two_products(stages: u32) -> String {
+    format!(
+        "kernel @two_products(%q: view<?x?xf16>, %k: view<?x?xf16>, %v: view<?x?xf16>, %o: view_mut<?x?xf32>) {{
+  %0 = len %k axis 0 : i32
+  %1 = load %q[0, 0] else 0.0 : tile<64x64xf16>
+  %2 = splat 0.0 : tile<64x128xf32>
+  %sum = for %t in 0..%0 step 64 stages {stages} carry (%acc = %2) {{
+    %x = load %k[%t, 0] else 0.0 : tile<64x64xf16>
+    %3 = trans %x : tile<64x64xf16>
+    %s = dot %1, %3 : tile<64x64xf32>
+    %p = cast %s : tile<64x64xf16>
+    %y = load %v[%t, 0] else 0.0 : tile<64x128xf16>
+    %4 = dot %p, %y, %acc : tile<64x128xf32>
+    yield %4
+  }}
+  store inside %o[0, 0], %sum
+}}
+"
+    )
+}
+#[test]
+fn where_registers_are_short_each_products_tiles_are_waited_for_and_filled_before_it() {
+    let known = Known {
+        grid: None,
+        args: [[64, 64], [512, 64], [512, 128], [64, 128]].map(|lens| KnownArg::Lens(lens.to_vec())).to_vec(),
+    };
+    let options = Options { known, ..Options::new(Target::Sm90a, 64) };
+    let text = compile(&parse(&two_products(2)), &options).unwrap_or_else(|e| panic!("{e}")).printed.text;
+    let turn = innermost(&text).to_string();
+    let parts: Vec<&str> = turn.split("cp.async.wait_group 1;\n    bar.sync 0;").collect();
+    let [_, first, second] = parts.as_slice() else { panic!("{turn}") };
+    let count = |part: &str, word: &str| part.matches(word).count();
+    for part in [first, second] {
+        assert_eq!(count(part, "cp.async.commit_group"), 1, "{part}");
+        assert!(count(part, "cp.async.c") > 1 && count(part, "mma.sync") > 1, "{part}");
+    }
+    // What the second product reads of the first is packed before its tiles are waited for.
+    assert_eq!((count(first, ", {%h"), count(second, ", {%h")), (32, 0), "{turn}");
+}
+#[test]
+fn a_parted_turn_gives_the_same_with_any_number_of_stages() {
+    let view = |elem, a, b| Value::Tensor(some(elem, &[a, b]));
+    for tokens in [0, 64, 200] {
+        let args = [
+            view(ElemType::F16, 64, 64),
+            view(ElemType::F16, tokens, 64),
+            view(ElemType::F16, tokens, 128),
+            view(ElemType::F32, 64, 128),
+        ];
+        let reference = interpreted(&two_products(1), Grid::cubes(1), 64, &args).tensors;
+        let whole = emulated(&parse(&two_products(1)), 64, Schedule::InOrder, &args);
+        // The interpreter adds up the weights one by one.
+        let differs = reference.iter().zip(&whole).find_map(|(a, b)| difference(a, b, 1024));
+        assert_eq!(differs, None, "{tokens} tokens");
+        for stages in 2..=4 {
+            let module = parse(&two_products(stages));
+            for schedule in [Schedule::InOrder, Schedule::Random(1), Schedule::Random(2)] {
+                let found = emulated(&module, 64, schedule, &args);
+                let differs = whole.iter().zip(&found).find_map(|(a, b)| difference(a, b, 0));
+                assert_eq!(differs, None, "{tokens} tokens, {stages} stages, {schedule:?}");
+            }
+        }
+    }
 }

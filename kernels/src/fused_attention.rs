@@ -16,14 +16,18 @@ use tilewright::registry::{
     Agreement, Case, Inputs, KernelDef, Limits, MakeCase, Param, Rule, Settings, Target, spread,
 };
 
-/// Rows of q a program works on, and tokens of k and v it takes a step.
-pub const BLOCK: [usize; 2] = [64, 64];
+/// Rows of q a program works on, tokens of k and v it takes a step, and those of a step where some may be masked.
+pub const BLOCK: [usize; 3] = [64, 64, 64];
 /// The same on a GPU for elements of 16 bits. Tall: each of the four warps has 32 rows, so that half as much of k and v is read
-/// from shared memory for a score. Wide: what a causal mask cuts off is a smaller part of a block.
-const GPU_TALL: [usize; 2] = [128, 64];
-const GPU_WIDE: [usize; 2] = [64, 128];
-/// For head vectors of up to so many elements; of longer ones the sums leave no room for more of anything else.
+/// from shared memory for a score. Wide: what a causal mask cuts off is a smaller part of a block. Where the sums of long head
+/// vectors take most registers, masked steps are short.
+const GPU_TALL: [usize; 3] = [128, 64, 64];
+const GPU_TALL_LONG: [usize; 3] = [128, 64, 16];
+const GPU_WIDE: [usize; 3] = [64, 128, 128];
+const GPU_LONGEST: [usize; 3] = [64, 64, 16];
+/// Elements of short head vectors, and of long ones.
 const GPU_SHORT_HEAD: usize = 64;
+const GPU_LONG_HEAD: usize = 128;
 /// Threads of a program on a GPU: a row's scores, weights and sums stay in one warp; of f32, which the threads multiply, twice
 /// as many.
 pub const GPU_THREADS: u32 = 128;
@@ -33,7 +37,7 @@ pub const STAGES: usize = 2;
 const GPU_F32_ROWS: usize = 32;
 
 #[kernel]
-pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const D: usize>(
+pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize, const BT: usize, const D: usize>(
     q: View<T, 3>,
     k: View<T, 3>,
     v: View<T, 3>,
@@ -57,27 +61,18 @@ pub fn fused_attention<T: Float + DotInto<f32>, const BM: usize, const BN: usize
         let ahead = tokens - rows + 1;
         let (fewest, most) = if causal { (row + ahead, minimum(row + BM, rows) - 1 + ahead) } else { (tokens, tokens) };
         // Where no row is masked, every token exists.
-        let tile = |from: View<T, 3>, t: Scalar<i32>, masked: bool| -> Tile<T, D2<BN, D>> {
-            let at = from.at(kv_head, t, 0);
-            if masked { at.load_sized_or(&len, 0.0) } else { at.load_sized(&len) }
-        };
-        let scores = |t: Scalar<i32>, masked: bool| {
-            let k = tile(k, t, masked);
-            let mut s = dot(q, k.trans());
-            if masked {
-                let token = iota::<i32, D2<BM, BN>>(Axis::<1>) + t;
-                let last = if causal { iota(Axis::<0>) + fewest } else { full(tokens) };
-                s = select(token < last, s, f32::LOWEST);
-            }
-            s
-        };
+        let whole = maximum(fewest, 0) / BN * BN;
+        let tile = |from: View<T, 3>, t: Scalar<i32>| from.at(kv_head, t, 0).load_sized::<D2<BN, D>>(&len);
+        let edge = |from: View<T, 3>, t: Scalar<i32>| from.at(kv_head, t, 0).load_sized_or::<D2<BT, D>>(&len, 0.0);
         let mut part = Partial { m: full(f32::LOWEST), l: zeros(), o: zeros_sized(&len) };
-        let whole = maximum(fewest, 0) / BN * BN; // up to here every row sees every token
         for t in (0..whole).step_by(BN).stages(stages) {
-            part = step(part, scores(t, false), tile(v, t, false), c);
+            part = step(part, dot(q, tile(k, t).trans()), tile(v, t), c);
         }
-        for t in (whole..most).step_by(BN).stages(if causal { stages } else { 1 }) {
-            part = step(part, scores(t, true), tile(v, t, true), c);
+        for t in (whole..most).step_by(BT).stages(stages) {
+            let token = iota::<i32, D2<BM, BT>>(Axis::<1>) + t;
+            let last = if causal { iota(Axis::<0>) + fewest } else { full(tokens) };
+            let s = select(token < last, dot(q, edge(k, t).trans()), f32::LOWEST);
+            part = step(part, s, edge(v, t), c);
         }
         let share = select(part.m > f32::LOWEST, 1.0 / part.l, 0.0);
         o.at(head, row, 0).store_inside((part.o * share.col()).cast::<T>());
@@ -154,6 +149,9 @@ pub const FUSED_ATTENTION: KernelDef = KernelDef {
         "causal=yes,elem=f16,t-q=65,s-kv=400,stages=1",
         "causal=no,elem=bf16,s-kv=400,stages=3",
         "causal=yes,elem=f16,s-kv=400,d-head=128,stages=4",
+        "causal=no,elem=bf16,t-q=150,s-kv=333,d-head=128",
+        "causal=yes,elem=f16,t-q=150,s-kv=333,d-head=128,stages=3",
+        "causal=yes,elem=bf16,t-q=70,s-kv=200,d-head=200",
     ],
     case: |s, inputs, limits| {
         let case = s.pick::<MakeCase>(
@@ -183,19 +181,19 @@ struct AttentionCase<T> {
 /// Bytes of scratch a step holds at its peak: scores and weights; and for each column of a head q, k, v, the running and
 /// the new output.
 fn scratch_need(elem: ElemType) -> (u64, u64) {
-    let [rows, tokens] = BLOCK.map(|n| n as u64);
+    let [rows, tokens, _] = BLOCK.map(|n| n as u64);
     let fixed = rows * tokens * (3 * 4 + elem.bytes()) + 6 * rows * 4;
     (fixed, (rows + 2 * tokens) * elem.bytes() + rows * (3 * 4 + elem.bytes()))
 }
 
 impl<T: Float + DotInto<f32>> AttentionCase<T> {
     /// Rows of q a program works on, and tokens it takes a step.
-    fn block(&self) -> [usize; 2] {
+    fn block(&self) -> [usize; 3] {
         let [_, rows, d] = self.q.dims();
         match self.target {
             Target::Sim | Target::Reference => BLOCK,
-            Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => gpu_block(rows, d, self.causal),
-            Target::Cuda | Target::PtxEmu => [GPU_F32_ROWS, BLOCK[1]],
+            Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => gpu_block([rows, d], self.causal, self.stages),
+            Target::Cuda | Target::PtxEmu => [GPU_F32_ROWS, BLOCK[1], BLOCK[2]],
         }
     }
     fn boxed(s: &Settings, inputs: Inputs, limits: &Limits) -> Result<Box<dyn Case>, Diagnostics> {
@@ -225,11 +223,15 @@ impl<T: Float + DotInto<f32>> AttentionCase<T> {
 }
 
 /// The block of a GPU for elements of 16 bits: of those whose sums fit the registers, what was fastest for 4096 tokens.
-fn gpu_block(rows: usize, d_head: usize, causal: bool) -> [usize; 2] {
-    match causal {
-        _ if rows <= BLOCK[0] || d_head > GPU_SHORT_HEAD => BLOCK,
-        true => GPU_WIDE,
-        false => GPU_TALL,
+fn gpu_block([rows, d_head]: [usize; 2], causal: bool, stages: usize) -> [usize; 3] {
+    match d_head {
+        _ if d_head > GPU_LONG_HEAD => GPU_LONGEST,
+        _ if rows <= BLOCK[0] => BLOCK,
+        ..=GPU_SHORT_HEAD if causal => GPU_WIDE,
+        ..=GPU_SHORT_HEAD => GPU_TALL,
+        // Without a ring nothing keeps the products of a step apart, and ragged heads take more registers.
+        GPU_LONG_HEAD if stages > 1 => GPU_TALL_LONG,
+        _ => BLOCK,
     }
 }
 
@@ -239,22 +241,28 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
         let scale = (1.0 / (d as f64).sqrt()) as f32;
         let block = self.block();
         let (q, k, v, o) = (&self.q, &self.k, &self.v, &mut self.o);
-        let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, ANY>;
+        let kernel = fused_attention::<T, { BLOCK[0] }, { BLOCK[1] }, { BLOCK[2] }, ANY>;
         Ok(match self.target {
             Target::Sim | Target::Reference => {
                 kernel(q, k, v, o, scale, self.causal, d, self.stages).grid(Grid::cubes(1).pes(8))
             }
             Target::Cuda | Target::PtxEmu if T::ELEM.bytes() <= 2 => {
                 let kernel = match block {
-                    GPU_TALL => fused_attention::<T, { GPU_TALL[0] }, { GPU_TALL[1] }, ANY>,
-                    GPU_WIDE => fused_attention::<T, { GPU_WIDE[0] }, { GPU_WIDE[1] }, ANY>,
+                    GPU_TALL => fused_attention::<T, { GPU_TALL[0] }, { GPU_TALL[1] }, { GPU_TALL[2] }, ANY>,
+                    GPU_TALL_LONG => {
+                        fused_attention::<T, { GPU_TALL_LONG[0] }, { GPU_TALL_LONG[1] }, { GPU_TALL_LONG[2] }, ANY>
+                    }
+                    GPU_LONGEST => {
+                        fused_attention::<T, { GPU_LONGEST[0] }, { GPU_LONGEST[1] }, { GPU_LONGEST[2] }, ANY>
+                    }
+                    GPU_WIDE => fused_attention::<T, { GPU_WIDE[0] }, { GPU_WIDE[1] }, { GPU_WIDE[2] }, ANY>,
                     _ => kernel,
                 };
                 let grid = Grid::cubes(heads * rows.div_ceil(block[0]));
                 kernel(q, k, v, o, scale, self.causal, d, self.stages).grid(grid).threads(GPU_THREADS)
             }
             Target::Cuda | Target::PtxEmu => {
-                let kernel = fused_attention::<T, GPU_F32_ROWS, { BLOCK[1] }, ANY>;
+                let kernel = fused_attention::<T, GPU_F32_ROWS, { BLOCK[1] }, { BLOCK[2] }, ANY>;
                 let grid = Grid::cubes(heads * rows.div_ceil(block[0]));
                 kernel(q, k, v, o, scale, self.causal, d, self.stages).grid(grid).threads(2 * GPU_THREADS)
             }
@@ -282,10 +290,10 @@ impl<T: Float + DotInto<f32>> Case for AttentionCase<T> {
         Ok(vec![Agreement::of_rows("o", self.o.as_any(), &rows, expected.view(), RULE)])
     }
     fn facts(&self) -> Vec<(String, String)> {
-        let [rows, tokens] = self.block();
+        let [rows, tokens, masked] = self.block();
         vec![(
             "configuration".to_string(),
-            format!("{rows} query rows, {tokens} tokens a step, {} stages", self.stages),
+            format!("{rows} query rows, {tokens} tokens a step, {masked} of a masked one, {} stages", self.stages),
         )]
     }
 }

@@ -104,7 +104,7 @@ fn the_first_of_many_tokens_weighs_as_much_as_the_last_of_the_same_score() {
     let v = tensor(n, &|i| if i < n / 2 { 1.0 } else { -1.0 });
     for mut on in models() {
         let mut o = Tensor::<f32, 3>::uninit([1, 1, 1]);
-        let launch = fused_attention::<f32, 64, 64, ANY>(&q, &k, &v, &mut o, 1.0, false, 1, 1);
+        let launch = fused_attention::<f32, 64, 64, 64, ANY>(&q, &k, &v, &mut o, 1.0, false, 1, 1);
         launch.grid(Grid::cubes(1).pes(1)).run(&mut on).unwrap_or_else(|e| panic!("{e}"));
         assert!(o.elements()[0].abs() < 2e-5, "{:?}", o.elements());
     }

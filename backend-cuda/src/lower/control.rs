@@ -58,16 +58,16 @@ impl Lower<'_> {
         let (turn, end) = (self.body.label(), self.body.label());
         let none = self.body.setp(Cmp::Ge, ty, counter, hi);
         self.body.emit_if(Guard { pred: none, negated: false }, PtxOp::Bra { to: end, uniform: true });
-        let mut rings = self.start_rings(id, o, Count { index: *index, ty, lo, hi, step })?;
+        let ringed = self.start_rings(id, o, Count { index: *index, ty, lo, hi, step })?;
         let before = self.body.here();
         self.body.emit(PtxOp::Label(turn));
         self.enter_loop(&[o.body], Some((*index, &o.range)));
-        if let Some(rings) = &mut rings {
-            self.turn_rings(rings)?;
+        if ringed {
+            self.turn_rings()?;
         }
         self.region(o.body)?;
-        if let Some(rings) = &rings {
-            self.end_turn_of_rings(rings);
+        if ringed {
+            self.end_turn_of_rings();
         }
         self.await_all_copies();
         let first = self.leave_loop();
@@ -78,8 +78,8 @@ impl Lower<'_> {
         self.body.emit_if(Guard { pred: more, negated: false }, PtxOp::Bra { to: turn, uniform: true });
         self.body.emit(PtxOp::Label(end));
         self.body.insert(before, first);
-        if let Some(rings) = rings {
-            self.end_rings(rings);
+        if ringed {
+            self.end_rings();
         }
         results.iter().zip(carried).for_each(|(v, held)| self.values[v.index()] = Some(held));
         Ok(())

@@ -50,7 +50,7 @@ impl Lower<'_> {
             regs.push(self.at_a_place(&data.op, elem, m.ty(result).elem(), &args)?);
         }
         self.set_tile(id, regs);
-        Ok(())
+        if matches!(data.op, Op::Cast(_)) { self.pack_for_product(id) } else { Ok(()) }
     }
 
     /// One element of the result. `elem`: of the operands; `to`: of the result.

@@ -55,6 +55,7 @@ use memory::{Around, Hoisted};
 use panels::{Panels, Uses};
 use queue::Queues;
 use reduce::Fold;
+use ring::Rings;
 use rustc_hash::FxHashMap;
 use shape::Cuts;
 use tilewright_core::diag::Diagnostics;
@@ -80,6 +81,10 @@ struct Lower<'m> {
     on_their_way: Vec<u32>,
     /// Loads of the loops around the current op that ran ahead.
     ringed: FxHashMap<OpId, Panels>,
+    /// The rings of the loops around the current op, outermost first.
+    turning: Vec<Rings>,
+    /// Words that products read, by the registers that they hold; made where these were.
+    words: FxHashMap<[Reg; 2], Reg>,
     /// Slots that a ring may have.
     most_stages: u32,
     /// By op: its bounds are checked where it stands.
@@ -224,6 +229,8 @@ fn lower_with(m: &Module, checks: &Checks, options: &Options, room: Room) -> Res
         weights,
         on_their_way: Vec::new(),
         ringed: FxHashMap::default(),
+        turning: Vec::new(),
+        words: FxHashMap::default(),
         most_stages: room.stages,
         checked,
         body: Body::default(),
@@ -294,6 +301,7 @@ impl Lower<'_> {
         for op in self.in_issue_order(r) {
             self.body.loc = self.m.op(op).loc;
             self.meet_before(r, op);
+            self.fill_before(Some(op))?;
             self.op(op)?;
         }
         Ok(())

@@ -1,20 +1,20 @@
 //! Loads of a loop that run turns ahead (PTX.md 3 and 13): a ring of slots in shared memory for each load that only products
 //! read and whose place follows from the loop's index alone. What fills the first slots stands before the loop; each turn
-//! waits for its own slots, at one barrier, which also frees those of the turn before, and fills these again.
+//! waits for its own slots, at one barrier, which also frees those of the turn before, and fills these again. Where registers
+//! are short, it does so for each product's tiles right before that product (`parts`).
 //!
 //! The number of slots is the loop's `stages`, or as many as shared memory has room for.
 
-use super::errors::Fault;
 use super::held::{Held, bits};
 use super::memory::Around;
 use super::panels::Panels;
 use super::{Lower, MOST_STAGES};
 use crate::layout::sides;
 use crate::ptx::{Bin, Cmp, Guard, Line, Op as PtxOp, Reg, Ring, Src, Ty};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tilewright_core::diag::Diagnostics;
 use tilewright_core::ir::ops::{self, For};
-use tilewright_core::ir::{Def, Op, OpId, RegionId, ValueId};
+use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, ValueId};
 use tilewright_core::passes::{Remark, Verdict};
 
 /// What of a loop runs ahead.
@@ -28,8 +28,8 @@ pub(super) struct Ahead {
 /// A loop's rings while it is lowered.
 pub(super) struct Rings {
     ahead: Ahead,
-    /// By load.
-    places: Vec<Panels>,
+    /// Each is a group of copies in every turn.
+    parts: Vec<Part>,
     /// The loop's index as far ahead as the next slot that is filled, and whether there is such a turn.
     index: Reg,
     more: Reg,
@@ -40,6 +40,18 @@ pub(super) struct Rings {
     /// The loop, ahead of its turns: what addresses follow.
     filling: Vec<Around>,
 }
+
+/// Loads whose tiles a turn waits for, and whose slots it fills, at one place.
+struct Part {
+    fills: Vec<(OpId, Panels)>,
+    /// It stands before this op; `None`: where the turn begins.
+    before: Option<OpId>,
+}
+
+/// Registers of what a loop carries and of its products, above which its turns are parted. ptxas schedules a turn as one
+/// block, and begins so much of the next product before it is done with what leads to it that 255 were not enough for
+/// attention with 32 rows of 128 a warp (200). Branches between the products keep them apart.
+const PARTED: usize = 180;
 
 /// How the loop counts.
 #[derive(Clone, Copy)]
@@ -113,17 +125,16 @@ impl Lower<'_> {
     }
 
     /// Fills the first slots.
-    pub(super) fn start_rings(&mut self, id: OpId, o: &For, count: Count) -> Result<Option<Rings>, Diagnostics> {
-        let Some(ahead) = self.ahead(&o.range, o.body) else { return Ok(None) };
+    pub(super) fn start_rings(&mut self, id: OpId, o: &For, count: Count) -> Result<bool, Diagnostics> {
+        let Some(ahead) = self.ahead(&o.range, o.body) else { return Ok(false) };
         if let Some(wanted) = o.range.stages.filter(|wanted| *wanted > ahead.stages) {
             let why = if ahead.stages < MOST_STAGES { "shared memory holds no more" } else { "more hide nothing more" };
             let text = format!("has {} of {wanted} stages: {why}", ahead.stages);
             self.remarks.push(Remark::new("ring", Verdict::Declined, self.m, id, text));
         }
-        let at = |cx: &Self, op: OpId, fault: Fault| -> Diagnostics { fault.diagnostic(cx.m, op).into() };
-        let mut places = Vec::new();
+        let mut fills = Vec::new();
         for load in &ahead.loads {
-            let format = self.place_of(*load).map_err(|fault| at(self, *load, fault))?;
+            let format = self.place_of(*load).map_err(|fault| Diagnostics::from(fault.diagnostic(self.m, *load)))?;
             let dims = sides(self.m.ty(self.m.op(*load).results.first).dims());
             let place = self.ring(format, ahead.stages);
             for slot in 0..ahead.stages {
@@ -131,56 +142,104 @@ impl Lower<'_> {
                 let place = Panels { slot: Some(slot), ring: Some(Ring::Filling), ..place.clone() };
                 self.clear_padding(&place, dims.unwrap_or_default());
             }
-            places.push(place);
+            fills.push((*load, place));
         }
+        let parts = self.parts(fills, o.body);
         let index = self.body.mov(bits(count.ty), count.lo);
         let more = self.body.setp(Cmp::Lt, count.ty, index, count.hi);
         let [fill, read] = [0; 2].map(|first| self.body.mov(Ty::B32, Src::Imm(first)));
         let filling = vec![self.filling(&[o.body], (count.index, &o.range))];
-        let mut rings = Rings { ahead, places, index, more, fill, read, count, filling };
+        let mut rings = Rings { ahead, parts, index, more, fill, read, count, filling };
         let before = self.body.here();
         let mut first = Vec::new();
         for _ in 1..rings.ahead.stages {
-            first.extend(self.fill_slot(&mut rings, Ring::Filling)?);
+            for at in 0..rings.parts.len() {
+                self.fill_part(&mut rings, at, Ring::Filling)?;
+            }
+            first.extend(self.next_fill(&mut rings));
         }
         self.body.insert(before, first);
-        Ok(Some(rings))
+        self.turning.push(rings);
+        Ok(true)
     }
-    /// The turn's tiles are there, and the slots of the turn before free.
-    pub(super) fn turn_rings(&mut self, rings: &mut Rings) -> Result<(), Diagnostics> {
-        self.body.emit(PtxOp::CopyWait { keep: rings.ahead.stages - 2, upto: 0 });
-        self.body.emit(PtxOp::Bar);
-        // Addresses are those that the first slots were filled from.
-        let new = self.fill_slot(rings, Ring::Turning)?;
-        debug_assert!(new.is_empty(), "an address that no slot was filled from");
-        for (load, place) in rings.ahead.loads.iter().zip(&rings.places) {
+    /// What a turn waits for at one place: everything, or where registers are short each product's own tiles.
+    fn parts(&self, fills: Vec<(OpId, Panels)>, body: RegionId) -> Vec<Part> {
+        if self.sums_in(&[body]) <= PARTED {
+            return vec![Part { fills, before: None }];
+        }
+        let order = self.in_issue_order(body);
+        let loads: Vec<OpId> = fills.iter().map(|(load, _)| *load).collect();
+        let uses = users(self.m, &order, &loads);
+        let first = |load: OpId| order.iter().position(|op| uses.get(&load).is_some_and(|uses| uses.contains(op)));
+        let mut fills: Vec<_> = fills.into_iter().map(|fill| (first(fill.0), fill)).collect();
+        fills.sort_by_key(|(first, _)| *first);
+        let parts = fills.chunk_by(|(a, _), (b, _)| a == b).map(|of_one| Part {
+            fills: of_one.iter().map(|(_, fill)| fill.clone()).collect(),
+            before: of_one[0].0.map(|at| order[at]),
+        });
+        parts.collect()
+    }
+    /// Whether the turn is parted because registers are short.
+    pub(super) fn is_parted(&self) -> bool {
+        self.turning.last().is_some_and(|rings| rings.parts.len() > 1)
+    }
+    /// Where the turn begins: the places of its tiles.
+    pub(super) fn turn_rings(&mut self) -> Result<(), Diagnostics> {
+        let Some(rings) = self.turning.last() else { return Ok(()) };
+        let read = rings.read;
+        let fills: Vec<(OpId, Panels)> = rings.parts.iter().flat_map(|part| part.fills.clone()).collect();
+        self.fill_before(None)?;
+        for (load, place) in fills {
             let bytes = Src::Imm(u64::from(place.format.bytes()));
-            let slot = self.body.bin(Bin::MulLo, Ty::U32, rings.read, bytes);
-            let place = Panels { slot: Some(slot), ring: Some(Ring::Turning), ..place.clone() };
-            self.ringed.insert(*load, place);
+            let slot = self.body.bin(Bin::MulLo, Ty::U32, read, bytes);
+            self.ringed.insert(load, Panels { slot: Some(slot), ring: Some(Ring::Turning), ..place });
         }
         Ok(())
     }
-    pub(super) fn end_turn_of_rings(&mut self, rings: &Rings) {
-        self.next_slot(rings.read, rings.ahead.stages);
+    /// What the innermost rings wait for before this op, or where the turn begins: these tiles are there, and the slots of
+    /// the turn before free, which are filled again.
+    pub(super) fn fill_before(&mut self, op: Option<OpId>) -> Result<(), Diagnostics> {
+        let part = |rings: &Rings| rings.parts.iter().position(|part| part.before == op);
+        let Some(at) = self.turning.last().and_then(part) else { return Ok(()) };
+        let Some(mut rings) = self.turning.pop() else { return Ok(()) };
+        let groups = rings.parts.len() as u32 * (rings.ahead.stages - 1);
+        self.body.emit(PtxOp::CopyWait { keep: groups - 1, upto: 0 });
+        self.body.emit(PtxOp::Bar);
+        self.fill_part(&mut rings, at, Ring::Turning)?;
+        if at + 1 == rings.parts.len() {
+            // Addresses are those that the first slots were filled from.
+            let new = self.next_fill(&mut rings);
+            debug_assert!(new.is_empty(), "an address that no slot was filled from");
+        }
+        self.turning.push(rings);
+        Ok(())
+    }
+    pub(super) fn end_turn_of_rings(&mut self) {
+        if let Some((read, stages)) = self.turning.last().map(|rings| (rings.read, rings.ahead.stages)) {
+            self.next_slot(read, stages);
+        }
     }
     /// Behind the loop: nothing is on its way.
-    pub(super) fn end_rings(&mut self, rings: Rings) {
+    pub(super) fn end_rings(&mut self) {
+        let Some(rings) = self.turning.pop() else { return };
         let upto = self.body.open_copies().saturating_sub(1);
         self.body.emit(PtxOp::CopyWait { keep: 0, upto });
         self.ringed.retain(|load, _| !rings.ahead.loads.contains(load));
     }
 
-    /// Loads what the turn ahead needs, if there is one; a group of copies in any case, so that counting stays right. Gives what
-    /// stands before the first filling.
-    fn fill_slot(&mut self, rings: &mut Rings, ring: Ring) -> Result<Vec<Line>, Diagnostics> {
+    /// Loads what a part of the turn ahead needs, if there is that turn; a group of copies in any case, so that counting
+    /// stays right.
+    fn fill_part(&mut self, rings: &mut Rings, at: usize, ring: Ring) -> Result<(), Diagnostics> {
         let skip = self.body.label();
         self.body.emit_if(Guard { pred: rings.more, negated: true }, PtxOp::Bra { to: skip, uniform: true });
-        let fills: Vec<(OpId, Panels)> = rings.ahead.loads.iter().copied().zip(rings.places.iter().cloned()).collect();
         let (turn, slot) = ((rings.count.index, rings.index), (rings.fill, ring));
-        self.load_ahead(&rings.ahead, &fills, turn, slot, &mut rings.filling)?;
+        self.load_ahead(&rings.ahead, &rings.parts[at].fills, turn, slot, &mut rings.filling)?;
         self.body.emit(PtxOp::Label(skip));
         self.body.commit_copies();
+        Ok(())
+    }
+    /// On to the slots of the turn after it. Gives what stands before the first filling.
+    fn next_fill(&mut self, rings: &mut Rings) -> Vec<Line> {
         let Count { ty, hi, step, .. } = rings.count;
         let left = self.body.bin(Bin::Sub, ty, hi, rings.index);
         let further = self.body.setp(Cmp::Gt, super::control::unsigned(ty), left, step);
@@ -188,7 +247,7 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Bin { op: Bin::And, ty: Ty::Pred, d: more, a: more.into(), b: further.into() });
         self.body.emit(PtxOp::Bin { op: Bin::Add, ty, d: index, a: index.into(), b: step });
         self.next_slot(rings.fill, rings.ahead.stages);
-        Ok(rings.filling.iter_mut().flat_map(|filling| self.move_on(filling)).collect())
+        rings.filling.iter_mut().flat_map(|filling| self.move_on(filling)).collect()
     }
     /// Makes the copies of another turn's loads into this slot of their places. `around`: the loops whose turns are that one's;
     /// addresses that others carry are those of their own turns.
@@ -225,6 +284,37 @@ impl Lower<'_> {
         let p = self.body.setp(Cmp::Eq, Ty::U32, next, Src::Imm(u64::from(stages)));
         self.body.emit(PtxOp::Selp { ty: Ty::B32, d: slot, a: Src::Imm(0), b: next.into(), p });
     }
+}
+
+/// The ops of a turn that read what these loads bring, in this order.
+pub(super) fn users(m: &Module, order: &[OpId], loads: &[OpId]) -> FxHashMap<OpId, Vec<OpId>> {
+    // Which load a value is the tile of, perhaps transposed.
+    fn source(m: &Module, v: ValueId) -> Option<OpId> {
+        let Def::Result(op, _) = m.def(v) else { return None };
+        match &m.op(op).op {
+            Op::Load(_) => Some(op),
+            Op::Trans(o) => source(m, o.x),
+            _ => None,
+        }
+    }
+    let mut out: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
+    for op in order {
+        let mut reads = Vec::new();
+        let mut each = |inner: OpId| {
+            if !matches!(m.op(inner).op, Op::Trans(_)) {
+                reads.extend(m.op(inner).op.operands().into_iter().filter_map(|v| source(m, v)));
+            }
+        };
+        each(*op);
+        m.op(*op).op.each_region(&mut |r: RegionId| m.walk(r, &mut each));
+        for load in reads.into_iter().filter(|load| loads.contains(load)) {
+            let uses = out.entry(load).or_default();
+            if uses.last() != Some(op) {
+                uses.push(*op);
+            }
+        }
+    }
+    out
 }
 
 /// Every scalar that decides what a load reads.

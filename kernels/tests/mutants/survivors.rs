@@ -20,8 +20,8 @@ const REASONS: &[Reason] = &[
         "the last loop takes tiles without a mask as the first one does",
     ),
     Reason::of("fused_attention", "in %whole..%2 step %mutant", "without a mask the last loop takes one turn at most"),
-    Reason::of("fused_attention", "%45 = cmp ge %m'3", "without a mask every row sees a token"),
-    Reason::of("fused_attention", "%61 = cmp ge %part.m'4", "without a mask every row sees a token"),
+    Reason::of("fused_attention", "%49 = cmp ge %m'3", "without a mask every row sees a token"),
+    Reason::of("fused_attention", "%65 = cmp ge %part.m'4", "without a mask every row sees a token"),
     Reason::of("fused_attention, causal", "%18 = maximum", "a tile of which no row sees anything adds nothing"),
     Reason::of("fused_attention, causal", "%19 = add %18, 1", "a tile of which no row sees anything adds nothing"),
     Reason::of(

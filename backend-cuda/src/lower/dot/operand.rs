@@ -9,7 +9,7 @@ use super::super::reduce::by_coord;
 use crate::layout::{Conversion, RegLayout, conversion, is_anew};
 use crate::ptx::{Cmp, Reg, Src, Ty};
 use tilewright_core::elem::{ElemType, Kind};
-use tilewright_core::ir::ValueId;
+use tilewright_core::ir::{Op, OpId, ValueId};
 
 /// Gives the words of one step of its layout after the other.
 pub(super) enum Operand {
@@ -47,7 +47,10 @@ impl Lower<'_> {
             let regs = reordered(regs, &as_it_is, layout, turned);
             let per_word = (4 / elem.bytes()).max(1) as usize;
             let packed = Packing::of(elem, per_word);
-            let words = regs.chunks(per_word).map(|word| self.pack(elem, &packed, word)).collect();
+            let made = |word: &[Reg]| self.words.get(<&[Reg; 2]>::try_from(word).ok()?).copied();
+            let words: Vec<Option<Reg>> = regs.chunks(per_word).map(made).collect();
+            let word = |(regs, made): (&[Reg], Option<Reg>)| made.unwrap_or_else(|| self.pack(elem, &packed, regs));
+            let words = regs.chunks(per_word).zip(words).map(word).collect();
             let per_step = (1 << layout.reg_bases().len()) / per_word;
             return Ok(Operand::Words { words, per_step, columns: layout.rep()[1] as usize });
         }
@@ -59,6 +62,35 @@ impl Lower<'_> {
             return Ok(Operand::Words { per_step: words.len() / (rows * columns), words, columns });
         }
         Ok(Operand::Panels { from: self.fragments(&panels, layout), step })
+    }
+    /// Packs a rounded tile's registers into the words of the product that reads it as they are: what it was rounded from is
+    /// then over and done with, whatever stands between the two.
+    pub(in crate::lower) fn pack_for_product(&mut self, id: OpId) -> Result<(), Fault> {
+        let (m, value) = (self.m, self.m.op(id).results.first);
+        let elem = m.ty(value).elem();
+        let short = matches!(elem, ElemType::F16 | ElemType::BF16);
+        if !short || !self.is_parted() || !self.uses.only_products(value) {
+            return Ok(());
+        }
+        let mut wanted = None;
+        m.each_op(&mut |op| {
+            if let (Op::Dot(o), Some(product)) = (&m.op(op).op, self.layouts.product(op))
+                && o.a == value
+                && !product.swapped
+            {
+                wanted = product.fragments(m, o).map(|[a, _]| a);
+            }
+        });
+        let Some(wanted) = wanted else { return Ok(()) };
+        if !matches!(conversion(&self.layout(value)?, &wanted), Conversion::Rename(_)) {
+            return Ok(());
+        }
+        let packed = Packing::of(elem, 2);
+        for pair in self.tile(value, &wanted)?.chunks_exact(2) {
+            let word = self.pack(elem, &packed, pair);
+            self.words.insert([pair[0], pair[1]], word);
+        }
+        Ok(())
     }
     /// All of an operand, read before the loop that does not change it.
     fn kept_words(&mut self, what: Kept, panels: &Panels, step: [u32; 2]) -> Result<Option<Vec<Reg>>, Fault> {

@@ -177,7 +177,7 @@ impl Lower<'_> {
             return Ok(Some(known.clone()));
         }
         let kept = around.kept.iter().map(|(_, regs)| regs.len()).sum::<usize>() + words;
-        if kept > KEPT || kept + self.sums_of(around) > KEPT_BESIDE {
+        if kept > KEPT || kept + self.sums_in(&around.regions) > KEPT_BESIDE {
             return Ok(None);
         }
         let depth = self.loops.len() - 1;
@@ -186,11 +186,11 @@ impl Lower<'_> {
         Ok(Some(regs))
     }
     /// Registers of the tiles that a loop carries, and of the products that start anew in its turns.
-    fn sums_of(&self, around: &Around) -> usize {
+    pub(in crate::lower) fn sums_in(&self, regions: &[RegionId]) -> usize {
         let m = self.m;
         let regs = |v: ValueId| self.layouts.get(v).map_or(0, |layout| layout.regs());
-        let mut sum = around.regions.iter().flat_map(|r| &m.region(*r).args).map(|v| regs(*v)).sum();
-        for r in &around.regions {
+        let mut sum = regions.iter().flat_map(|r| &m.region(*r).args).map(|v| regs(*v)).sum();
+        for r in regions {
             m.walk(*r, &mut |op| match &m.op(op).op {
                 Op::Dot(o) if o.c.is_none() => sum += regs(m.op(op).results.first),
                 _ => {}

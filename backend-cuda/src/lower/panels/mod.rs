@@ -179,16 +179,33 @@ impl Lower<'_> {
         let base = match spots.turned.get(&turn) {
             Some(base) => *base,
             None => {
-                let thread = match turn {
-                    0 => spots.thread,
-                    turn => self.body.bin(Bin::Xor, Ty::B32, spots.thread, Src::Imm(u64::from(turn))),
-                };
-                let base = self.body.bin(Bin::Add, Ty::U32, spots.base, thread);
+                let base = self.turned_spot(spots, turn);
                 spots.turned.insert(turn, base);
                 base
             }
         };
         Addr::reg(base, i64::from(plain))
+    }
+    /// The thread's place, turned, and behind the base. ptxas keeps the turned places through a loop, beside its base in a
+    /// uniform register; where registers are short, each is made anew from the turn's address, in which the bits that are
+    /// turned are the thread's alone.
+    fn turned_spot(&mut self, spots: &mut Spots, turn: u32) -> Reg {
+        let apart = spots.format.bytes().is_multiple_of(PITCH) && self.is_parted();
+        if turn == 0 || !apart {
+            let thread = match turn {
+                0 => spots.thread,
+                turn => self.body.bin(Bin::Xor, Ty::B32, spots.thread, Src::Imm(u64::from(turn))),
+            };
+            return self.body.bin(Bin::Add, Ty::U32, spots.base, thread);
+        }
+        let plain = match spots.turned.get(&0) {
+            Some(plain) => *plain,
+            None => {
+                let plain = self.body.bin(Bin::Add, Ty::U32, spots.base, spots.thread);
+                *spots.turned.entry(0).or_insert(plain)
+            }
+        };
+        self.body.bin(Bin::Xor, Ty::B32, plain, Src::Imm(u64::from(turn)))
     }
     pub(super) fn panel_touch(&self, panels: &Panels, group: u32, writes: bool) -> Touch {
         Touch { writes, ring: panels.ring, ..Touch::read(Memory::Shared(panels.buffer), group) }

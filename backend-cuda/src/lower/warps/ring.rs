@@ -5,13 +5,12 @@
 use super::super::Lower;
 use super::super::errors::Fault;
 use super::super::panels::Panels;
-use super::super::ring::Ahead;
+use super::super::ring::{Ahead, users};
 use super::Turns;
 use crate::layout::sides;
 use crate::ptx::{Bin, Cmp, Guard, Op as PtxOp, Reg, Ring, Src, Ty};
-use rustc_hash::FxHashMap;
 use tilewright_core::diag::Diagnostics;
-use tilewright_core::ir::{Def, Module, Op, OpId, RegionId, ValueId, ops};
+use tilewright_core::ir::{OpId, ops};
 
 /// A warp's rings while its turns are lowered.
 pub(super) struct Rings {
@@ -136,35 +135,4 @@ impl Lower<'_> {
         self.body.emit(PtxOp::Bin { op: Bin::And, ty: Ty::Pred, d: more, a: more.into(), b: further.into() });
         self.body.emit(PtxOp::Bin { op: Bin::Add, ty: wide, d: turn, a: turn.into(), b: step });
     }
-}
-
-/// The ops of a turn that read what these loads bring, in this order.
-fn users(m: &Module, order: &[OpId], loads: &[OpId]) -> FxHashMap<OpId, Vec<OpId>> {
-    // Which load a value is the tile of, perhaps transposed.
-    fn source(m: &Module, v: ValueId) -> Option<OpId> {
-        let Def::Result(op, _) = m.def(v) else { return None };
-        match &m.op(op).op {
-            Op::Load(_) => Some(op),
-            Op::Trans(o) => source(m, o.x),
-            _ => None,
-        }
-    }
-    let mut out: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
-    for op in order {
-        let mut reads = Vec::new();
-        let mut each = |inner: OpId| {
-            if !matches!(m.op(inner).op, Op::Trans(_)) {
-                reads.extend(m.op(inner).op.operands().into_iter().filter_map(|v| source(m, v)));
-            }
-        };
-        each(*op);
-        m.op(*op).op.each_region(&mut |r: RegionId| m.walk(r, &mut each));
-        for load in reads.into_iter().filter(|load| loads.contains(load)) {
-            let uses = out.entry(load).or_default();
-            if uses.last() != Some(op) {
-                uses.push(*op);
-            }
-        }
-    }
-    out
 }
