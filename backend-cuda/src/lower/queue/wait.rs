@@ -10,8 +10,8 @@ use crate::ptx::{
 };
 
 impl Lower<'_> {
-    /// Waits until the phase of an mbarrier of this CTA is over, unless `looked` says that it is. In vain: `stop` is noted with the count of messages (of
-    /// parcels, and messages of each), the registers become zero, and the thread goes on at `without`.
+    /// Waits until the phase of an mbarrier of this CTA is over, unless `looked` says that it is. In vain: `stop` is noted with
+    /// the count of messages (of parcels, and messages of each), the registers become zero, and the thread goes on at `without`.
     pub(super) fn await_phase(
         &mut self,
         (at, parity, looked): (Addr, Src, Option<Reg>),
