@@ -126,20 +126,20 @@ fn fewer_stages_than_asked_for_are_told_with_the_loop() {
     assert_eq!(remarks(3), ["test.tir:6:5: ring: declined: for has 2 of 3 stages: shared memory holds no more"]);
 }
 
-/// Two products in a row over all of k and v, for two warps, which sum up half of their registers.
-fn two_products(stages: u32) -> String {
+/// Two products in a row over all of k and v, for two warps: so many tokens a turn, and columns to sum up.
+fn two_products_of([tokens, columns]: [usize; 2], stages: u32) -> String {
     format!(
         "kernel @two_products(%q: view<?x?xf16>, %k: view<?x?xf16>, %v: view<?x?xf16>, %o: view_mut<?x?xf32>) {{
   %0 = len %k axis 0 : i32
   %1 = load %q[0, 0] else 0.0 : tile<64x64xf16>
-  %2 = splat 0.0 : tile<64x128xf32>
-  %sum = for %t in 0..%0 step 64 stages {stages} carry (%acc = %2) {{
-    %x = load %k[%t, 0] else 0.0 : tile<64x64xf16>
-    %3 = trans %x : tile<64x64xf16>
-    %s = dot %1, %3 : tile<64x64xf32>
-    %p = cast %s : tile<64x64xf16>
-    %y = load %v[%t, 0] else 0.0 : tile<64x128xf16>
-    %4 = dot %p, %y, %acc : tile<64x128xf32>
+  %2 = splat 0.0 : tile<64x{columns}xf32>
+  %sum = for %t in 0..%0 step {tokens} stages {stages} carry (%acc = %2) {{
+    %x = load %k[%t, 0] else 0.0 : tile<{tokens}x64xf16>
+    %3 = trans %x : tile<64x{tokens}xf16>
+    %s = dot %1, %3 : tile<64x{tokens}xf32>
+    %p = cast %s : tile<64x{tokens}xf16>
+    %y = load %v[%t, 0] else 0.0 : tile<{tokens}x{columns}xf16>
+    %4 = dot %p, %y, %acc : tile<64x{columns}xf32>
     yield %4
   }}
   store inside %o[0, 0], %sum
@@ -147,15 +147,26 @@ fn two_products(stages: u32) -> String {
 "
     )
 }
+/// Where the sums are half of the registers.
+fn two_products(stages: u32) -> String {
+    two_products_of([64, 128], stages)
+}
+fn turn_of([tokens, columns]: [usize; 2]) -> String {
+    let lens = [[64, 64], [512, 64], [512, columns], [64, columns]];
+    let known = Known { grid: None, args: lens.map(|lens| KnownArg::Lens(lens.to_vec())).to_vec() };
+    let options = Options { known, ..Options::new(Target::Sm90a, 64) };
+    let module = parse(&two_products_of([tokens, columns], 2));
+    innermost(&compile(&module, &options).unwrap_or_else(|e| panic!("{e}")).printed.text).to_string()
+}
+#[test]
+fn where_scores_take_the_registers_and_not_the_sums_a_turn_waits_once() {
+    let turn = turn_of([128, 64]);
+    assert_eq!(turn.matches("cp.async.wait_group").count(), 1, "{turn}");
+    assert!(turn.matches("mma.sync").count() > 64, "{turn}");
+}
 #[test]
 fn where_registers_are_short_each_products_tiles_are_waited_for_and_filled_before_it() {
-    let known = Known {
-        grid: None,
-        args: [[64, 64], [512, 64], [512, 128], [64, 128]].map(|lens| KnownArg::Lens(lens.to_vec())).to_vec(),
-    };
-    let options = Options { known, ..Options::new(Target::Sm90a, 64) };
-    let text = compile(&parse(&two_products(2)), &options).unwrap_or_else(|e| panic!("{e}")).printed.text;
-    let turn = innermost(&text).to_string();
+    let turn = turn_of([64, 128]);
     let parts: Vec<&str> = turn.split("cp.async.wait_group 1;\n    bar.sync 0;").collect();
     let [_, first, second] = parts.as_slice() else { panic!("{turn}") };
     let count = |part: &str, word: &str| part.matches(word).count();

@@ -48,9 +48,11 @@ struct Part {
     before: Option<OpId>,
 }
 
-/// Registers of what a loop carries and of its products, above which its turns are parted. ptxas schedules a turn as one
-/// block, and begins so much of the next product before it is done with what leads to it that 255 were not enough for
-/// attention with 32 rows of 128 a warp (200). Branches between the products keep them apart.
+/// A loop that carries so many registers, and with its products more than `PARTED`, has its turns parted. ptxas schedules a
+/// turn as one block, and begins so much of the next product before it is done with what leads to it that 255 were not enough
+/// for attention with 32 rows of 128 a warp (136, and 200). Where scores take most of it instead (decode of several query tokens:
+/// 68, and 196), they are gone when the next product begins, and a second barrier costs 14 % of the time.
+const CARRIED: usize = 128;
 const PARTED: usize = 180;
 
 /// How the loop counts.
@@ -164,7 +166,9 @@ impl Lower<'_> {
     }
     /// What a turn waits for at one place: everything, or where registers are short each product's own tiles.
     fn parts(&self, fills: Vec<(OpId, Panels)>, body: RegionId) -> Vec<Part> {
-        if self.sums_in(&[body]) <= PARTED {
+        let args = &self.m.region(body).args;
+        let carried: usize = args.iter().filter_map(|v| self.layouts.get(*v)).map(|layout| layout.regs()).sum();
+        if carried < CARRIED || self.sums_in(&[body]) <= PARTED {
             return vec![Part { fills, before: None }];
         }
         let order = self.in_issue_order(body);
