@@ -166,9 +166,7 @@ impl Lower<'_> {
     }
     /// What a turn waits for at one place: everything, or where registers are short each product's own tiles.
     fn parts(&self, fills: Vec<(OpId, Panels)>, body: RegionId) -> Vec<Part> {
-        let args = &self.m.region(body).args;
-        let carried: usize = args.iter().filter_map(|v| self.layouts.get(*v)).map(|layout| layout.regs()).sum();
-        if carried < CARRIED || self.sums_in(&[body]) <= PARTED {
+        if self.carried_in(&[body]) < CARRIED || self.sums_in(&[body]) <= PARTED {
             return vec![Part { fills, before: None }];
         }
         let order = self.in_issue_order(body);

@@ -47,10 +47,7 @@ impl Lower<'_> {
             let regs = reordered(regs, &as_it_is, layout, turned);
             let per_word = (4 / elem.bytes()).max(1) as usize;
             let packed = Packing::of(elem, per_word);
-            let made = |word: &[Reg]| self.words.get(<&[Reg; 2]>::try_from(word).ok()?).copied();
-            let words: Vec<Option<Reg>> = regs.chunks(per_word).map(made).collect();
-            let word = |(regs, made): (&[Reg], Option<Reg>)| made.unwrap_or_else(|| self.pack(elem, &packed, regs));
-            let words = regs.chunks(per_word).zip(words).map(word).collect();
+            let words = regs.chunks(per_word).map(|word| self.pack(elem, &packed, word)).collect();
             let per_step = (1 << layout.reg_bases().len()) / per_word;
             return Ok(Operand::Words { words, per_step, columns: layout.rep()[1] as usize });
         }

@@ -51,6 +51,9 @@ impl Lower<'_> {
         if packed.per_word == 1 {
             return self.as_stored(elem, values[0]);
         }
+        if let Some(word) = <&[Reg; 2]>::try_from(values).ok().and_then(|pair| self.words.get(pair)) {
+            return *word;
+        }
         let d = self.body.fresh(Ty::B32);
         if matches!(elem, ElemType::F16 | ElemType::BF16) {
             self.body.emit(PtxOp::Pack { ty: Ty::B32, d, parts: values.to_vec() });

@@ -185,14 +185,20 @@ impl Lower<'_> {
         self.loops[depth].kept.push((what, regs.clone()));
         Ok(Some(regs))
     }
+    /// Registers of the tiles that a loop carries.
+    pub(in crate::lower) fn carried_in(&self, regions: &[RegionId]) -> usize {
+        regions.iter().flat_map(|r| &self.m.region(*r).args).map(|v| self.regs_of(*v)).sum()
+    }
+    fn regs_of(&self, v: ValueId) -> usize {
+        self.layouts.get(v).map_or(0, |layout| layout.regs())
+    }
     /// Registers of the tiles that a loop carries, and of the products that start anew in its turns.
     pub(in crate::lower) fn sums_in(&self, regions: &[RegionId]) -> usize {
         let m = self.m;
-        let regs = |v: ValueId| self.layouts.get(v).map_or(0, |layout| layout.regs());
-        let mut sum = regions.iter().flat_map(|r| &m.region(*r).args).map(|v| regs(*v)).sum();
+        let mut sum = self.carried_in(regions);
         for r in regions {
             m.walk(*r, &mut |op| match &m.op(op).op {
-                Op::Dot(o) if o.c.is_none() => sum += regs(m.op(op).results.first),
+                Op::Dot(o) if o.c.is_none() => sum += self.regs_of(m.op(op).results.first),
                 _ => {}
             });
         }

@@ -176,36 +176,27 @@ impl Lower<'_> {
     /// The address of the element at a constant distance from the thread's.
     pub(super) fn spot(&mut self, spots: &mut Spots, [row, column, ..]: Coord) -> Addr {
         let (plain, turn) = spots.format.place(row, column);
-        let base = match spots.turned.get(&turn) {
-            Some(base) => *base,
-            None => {
-                let base = self.turned_spot(spots, turn);
-                spots.turned.insert(turn, base);
-                base
-            }
-        };
-        Addr::reg(base, i64::from(plain))
+        Addr::reg(self.turned_base(spots, turn), i64::from(plain))
     }
     /// The thread's place, turned, and behind the base. ptxas keeps the turned places through a loop, beside its base in a
     /// uniform register; where registers are short, each is made anew from the turn's address, in which the bits that are
     /// turned are the thread's alone.
-    fn turned_spot(&mut self, spots: &mut Spots, turn: u32) -> Reg {
-        let apart = spots.format.bytes().is_multiple_of(PITCH) && self.is_parted();
-        if turn == 0 || !apart {
-            let thread = match turn {
-                0 => spots.thread,
-                turn => self.body.bin(Bin::Xor, Ty::B32, spots.thread, Src::Imm(u64::from(turn))),
-            };
-            return self.body.bin(Bin::Add, Ty::U32, spots.base, thread);
+    fn turned_base(&mut self, spots: &mut Spots, turn: u32) -> Reg {
+        if let Some(base) = spots.turned.get(&turn) {
+            return *base;
         }
-        let plain = match spots.turned.get(&0) {
-            Some(plain) => *plain,
-            None => {
-                let plain = self.body.bin(Bin::Add, Ty::U32, spots.base, spots.thread);
-                *spots.turned.entry(0).or_insert(plain)
-            }
+        let by = Src::Imm(u64::from(turn));
+        let base = if turn == 0 {
+            self.body.bin(Bin::Add, Ty::U32, spots.base, spots.thread)
+        } else if spots.format.bytes().is_multiple_of(PITCH) && self.is_parted() {
+            let plain = self.turned_base(spots, 0);
+            self.body.bin(Bin::Xor, Ty::B32, plain, by)
+        } else {
+            let thread = self.body.bin(Bin::Xor, Ty::B32, spots.thread, by);
+            self.body.bin(Bin::Add, Ty::U32, spots.base, thread)
         };
-        self.body.bin(Bin::Xor, Ty::B32, plain, Src::Imm(u64::from(turn)))
+        spots.turned.insert(turn, base);
+        base
     }
     pub(super) fn panel_touch(&self, panels: &Panels, group: u32, writes: bool) -> Touch {
         Touch { writes, ring: panels.ring, ..Touch::read(Memory::Shared(panels.buffer), group) }
